@@ -1,0 +1,2 @@
+//! The gleann command line.
+fn main() {}

@@ -1,0 +1,10 @@
+//! The on-disk format, its verification, and the page I/O seam.
+//!
+//! Invariant: this crate does not know what a graph means or how it is searched, and starts no thread; it
+//! turns records into checked bytes and back.
+
+mod layout;
+mod page_io;
+
+pub use layout::{BLOCK_TRAILER, BlockId, Layout, LayoutError, MAX_DEGREE, MAX_DIM};
+pub use page_io::{PageIo, RawCompletion, RawRead};

@@ -1,0 +1,28 @@
+//! Vectors and what is measured on them: element types, metrics, distance kernels, vector files,
+//! exact ground truth and recall.
+//!
+//! Invariant: this crate knows nothing of graphs, codes, pages or searches. It starts no thread of its own
+//! (parallel work runs on the caller's rayon pool) and reads no clock.
+
+mod distance;
+mod element;
+mod files;
+mod finite;
+mod id;
+mod matrix;
+mod metric;
+mod pool;
+mod progress;
+mod recall;
+mod source;
+mod truth;
+
+pub use distance::{CpuPath, Distance, cpu_path, cpu_report};
+pub use element::{Element, ElementType};
+pub use finite::{NotFinite, check_finite};
+pub use id::{Key, NodeId};
+pub use matrix::Matrix;
+pub use metric::Metric;
+pub use pool::{Entry, Inserted, Pool};
+pub use progress::{Cancelled, Progress, Silent};
+pub use source::{RowSource, SourceError};

@@ -1,0 +1,1 @@
+//! Recall, in the three definitions of the field.

@@ -1,0 +1,2 @@
+//! House rules and the short way to the command line.
+fn main() {}
