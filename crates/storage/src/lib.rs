@@ -3,8 +3,12 @@
 //! Invariant: this crate does not know what a graph means or how it is searched, and starts no thread; it
 //! turns records into checked bytes and back.
 
+mod block;
 mod layout;
 mod page_io;
+mod record;
 
+pub use block::{BlockError, record_bytes, seal_block, verify_block};
 pub use layout::{BLOCK_TRAILER, BlockId, Layout, LayoutError, MAX_DEGREE, MAX_DIM};
 pub use page_io::{PageIo, RawCompletion, RawRead};
+pub use record::{Record, RecordError, encode_record};
