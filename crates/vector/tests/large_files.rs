@@ -1,5 +1,7 @@
 //! Offsets beyond 4 GiB, in files with a hole: they take a few pages on disk.
 
+#![allow(clippy::unwrap_used)] // outside of test functions too: this is all test code
+
 use gleann_vector::{RowSource, VectorFile};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
