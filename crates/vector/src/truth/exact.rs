@@ -18,7 +18,8 @@ use std::collections::BinaryHeap;
 
 /// Bytes of base rows that stay in the L2 cache while a tile of queries is measured against them.
 const TILE_BYTES: usize = 128 << 10;
-/// Most queries of a task; with fewer than 64 such tasks they become smaller, to keep all cores busy.
+/// Most queries of a task; the base passes through the cache once a task. Fewer queries make smaller tasks, to keep
+/// all cores busy. No result depends on it.
 const QUERY_TILE: usize = 32;
 /// Distances looked at together: a whole group beyond the limit costs one branch.
 const GROUP: usize = 16;
@@ -168,7 +169,7 @@ impl<'a, T: Element> Scan<'a, T> {
     fn block(&mut self, start: u64, rows: &[T]) -> Result<(), TruthError> {
         let tiles = self.tiles(start, rows)?;
         let mut nearest = std::mem::take(&mut self.nearest);
-        let tile_queries = (nearest.len() / 64).clamp(1, QUERY_TILE);
+        let tile_queries = (nearest.len() / (4 * rayon::current_num_threads())).clamp(1, QUERY_TILE);
         nearest.par_chunks_mut(tile_queries).for_each(|nearest| {
             if self.progress.cancelled() {
                 return;

@@ -3,27 +3,39 @@
 
 use crate::{Element, ElementType, Metric};
 
+/// Sums kept side by side, so that one addition need not wait for the one before.
+const LANES: usize = 8;
+
 /// Ordering distance of two vectors (see [`Metric`] for signs).
 pub(super) fn ordering_distance<T: Element>(metric: Metric, a: &[T], b: &[T]) -> f64 {
-    let pairs = || a.iter().zip(b).map(|(x, y)| (f64::from(x.to_f32()), f64::from(y.to_f32())));
     match metric {
-        Metric::L2 => pairs().map(|(x, y)| (x - y) * (x - y)).sum(),
-        Metric::InnerProduct => 0.0 - pairs().map(|(x, y)| x * y).sum::<f64>(),
-        Metric::Cosine => {
-            let (mut dot, mut aa, mut bb) = (0.0, 0.0, 0.0);
-            for (x, y) in pairs() {
-                dot += x * y;
-                aa += x * x;
-                bb += y * y;
-            }
-            2.0 - 2.0 * cosine::<T>(dot, aa, bb)
-        }
+        Metric::L2 => sum(a, b, |x, y| (x - y) * (x - y)),
+        Metric::InnerProduct => 0.0 - dot(a, b),
+        Metric::Cosine => 2.0 - 2.0 * cosine::<T>(dot(a, b), dot(a, a), dot(b, b)),
     }
 }
 
 /// Length of a vector.
 pub(super) fn norm<T: Element>(a: &[T]) -> f64 {
-    a.iter().map(|x| f64::from(x.to_f32())).map(|x| x * x).sum::<f64>().sqrt()
+    dot(a, a).sqrt()
+}
+
+fn dot<T: Element>(a: &[T], b: &[T]) -> f64 {
+    sum(a, b, |x, y| x * y)
+}
+
+fn sum<T: Element>(a: &[T], b: &[T], term: impl Fn(f64, f64) -> f64) -> f64 {
+    let term = |x: &T, y: &T| term(f64::from(x.to_f32()), f64::from(y.to_f32()));
+    let (a, a_rest) = a.as_chunks::<LANES>();
+    let (b, b_rest) = b.as_chunks::<LANES>();
+    let mut lanes = [0.0; LANES];
+    for (a, b) in a.iter().zip(b) {
+        for lane in 0..LANES {
+            lanes[lane] += term(&a[lane], &b[lane]);
+        }
+    }
+    let rest: f64 = a_rest.iter().zip(b_rest).map(|(x, y)| term(x, y)).sum();
+    lanes.iter().sum::<f64>() + rest
 }
 
 /// dot / √(aa · bb), at most 1 in size; 0 where a vector is zero.
