@@ -118,6 +118,11 @@ impl<Io: PageIo> BlockReader<Io> {
         self.free.len()
     }
 
+    /// Reads that can be in flight at a time.
+    pub fn capacity(&self) -> usize {
+        self.slots.len()
+    }
+
     /// Reads submitted and not yet delivered.
     pub fn in_flight(&self) -> usize {
         self.slots.len() - self.free.len() + self.failed.len()
