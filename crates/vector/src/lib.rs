@@ -17,7 +17,7 @@ mod recall;
 mod source;
 mod truth;
 
-pub use distance::{CpuPath, Distance, cpu_path, cpu_report};
+pub use distance::{CpuPath, Distance, MAX_DIM, cpu_path, cpu_report};
 pub use element::{Element, ElementType};
 pub use finite::{NotFinite, check_finite};
 pub use id::{Key, NodeId};
