@@ -18,6 +18,7 @@ mod reverse;
 mod scratch;
 mod search;
 mod seen;
+mod shard;
 mod vamana;
 
 pub use build_distance::{BuildDistance, Gathered};
@@ -29,4 +30,5 @@ pub use params::{BuildParams, ParamsError, PruneParams};
 pub use prune::{Candidate, Pairs, Prune, Step};
 pub use reach::{Reached, reachable, repair};
 pub use search::{Counts, QueryTarget, RowTarget, Searcher, Target};
+pub use shard::{Assigner, Homes, ListMerger, PlanError, ShardPlan, partition_row, plan};
 pub use vamana::build;
