@@ -83,7 +83,10 @@ mod tests {
         let mut block = vec![7u8; 4096];
         seal_block(&mut block, BlockId(42));
         assert_eq!(verify_block(&block, BlockId(42)), Ok(()));
-        assert!(matches!(verify_block(&block, BlockId(43)), Err(BlockError::Number { found: 42, expected: 43 })));
+        assert!(matches!(
+            verify_block(&block, BlockId(43)),
+            Err(BlockError::Number { found: 42, expected: 43 })
+        ));
         for bit in (0..4096 * 8).step_by(37) {
             block[bit / 8] ^= 1 << (bit % 8);
             assert!(verify_block(&block, BlockId(42)).is_err(), "bit {bit}");
