@@ -4,12 +4,13 @@
 //! 0            8         12         16          32         40         44         48      60         64
 //! | magic      | kind    | version  | build id  | payload  | payload  | payload  | zeros | header   |
 //! | 89 "gleann"| 4 ASCII | u32      | 16 bytes  | bytes    | offset   | crc32c   |       | crc32c   |
-//! | 0a         |         |          |           | u64      | u32      | u32      |       | u32      |
+//! | 0a         |         |          |           | u64      | u32      | u32      |       | masked   |
 //! ```
-//! The header checksum covers bytes 0 to 60. These 64 bytes keep their form in every later version of the
+//! The header checksum covers bytes 0 to 60 and is stored masked, like that of a block. These 64 bytes keep their form in every later version of the
 //! format, so that any program can say what it found.
 
 use crate::build_id::BuildId;
+use crate::checksum::masked_crc32c;
 use crate::error::{FieldError, StorageError};
 use std::path::Path;
 
@@ -60,7 +61,7 @@ impl Header {
         bytes[PAYLOAD_BYTES..PAYLOAD_OFFSET].copy_from_slice(&self.payload_bytes.to_le_bytes());
         bytes[PAYLOAD_OFFSET..PAYLOAD_CRC].copy_from_slice(&self.payload_offset.to_le_bytes());
         bytes[PAYLOAD_CRC..ZEROS].copy_from_slice(&self.payload_crc.to_le_bytes());
-        let crc = crc32c::crc32c(&bytes[..HEADER_CRC]);
+        let crc = masked_crc32c(&bytes[..HEADER_CRC]);
         bytes[HEADER_CRC..].copy_from_slice(&crc.to_le_bytes());
         bytes
     }
@@ -78,7 +79,7 @@ impl Header {
                 .at(path, "this is not a file of a gleann index, or it is damaged"));
         }
         let stored = u32::from_le_bytes(field(bytes, HEADER_CRC));
-        let crc = crc32c::crc32c(&bytes[..HEADER_CRC]);
+        let crc = masked_crc32c(&bytes[..HEADER_CRC]);
         if stored != crc {
             return Err(FieldError::new("the header checksum", hex(stored), hex(crc)).at(path, DAMAGED));
         }
@@ -138,7 +139,7 @@ mod tests {
     }
 
     fn sealed(mut bytes: [u8; HEADER_BYTES]) -> [u8; HEADER_BYTES] {
-        let crc = crc32c::crc32c(&bytes[..60]);
+        let crc = masked_crc32c(&bytes[..60]);
         bytes[60..].copy_from_slice(&crc.to_le_bytes());
         bytes
     }

@@ -8,6 +8,7 @@ mod block;
 mod build_id;
 mod check;
 mod check_graph;
+mod checksum;
 mod code_file;
 mod codec;
 mod directory;
