@@ -6,8 +6,8 @@
 //! | 89 "gleann"| 4 ASCII | u32      | 16 bytes  | bytes    | offset   | crc32c   |       | crc32c   |
 //! | 0a         |         |          |           | u64      | u32      | u32      |       | masked   |
 //! ```
-//! The header checksum covers bytes 0 to 60 and is stored masked, like that of a block. These 64 bytes keep their form in every later version of the
-//! format, so that any program can say what it found.
+//! The header checksum covers bytes 0 to 60 and is stored masked, like that of a block. These 64 bytes keep
+//! their form in every later version of the format, so that any program can say what it found.
 
 use crate::build_id::BuildId;
 use crate::checksum::masked_crc32c;
