@@ -81,7 +81,7 @@ pub fn small<T: Element>(metric: Metric, rows: usize, dim: usize, page_size: usi
     }
     let sample: Vec<f32> = vectors.as_slice().iter().map(|x| x.to_f32()).collect();
     let codebook =
-        Codebook::train(&Matrix::from_rows(&sample, dim), &PqParams::new(metric, dim / 2), &Silent).unwrap();
+        Codebook::train(&Matrix::from_rows(&sample, dim), PqParams::new(metric, dim / 2), &Silent).unwrap();
     let mut codes = Matrix::<u8>::zeroed(rows, dim / 2);
     codebook.encode_rows(vectors.as_slice(), codes.as_mut_slice());
     let codes = Codes::new(codes, &codebook).unwrap();
