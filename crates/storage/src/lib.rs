@@ -44,7 +44,7 @@ pub use graph_file::GraphFile;
 pub use graph_writer::GraphWriter;
 pub use header::{FORMAT_VERSION, HEADER_BYTES};
 pub use key_file::{load_keys, write_keys};
-pub use layout::{BLOCK_TRAILER, BlockId, Layout, LayoutError, MAX_DEGREE, MAX_DIM};
+pub use layout::{BLOCK_TRAILER, BlockId, Layout, LayoutError, MAX_DEGREE};
 pub use manifest::{BuildParameters, CodeFormat, MAX_CODEBOOK_BYTES, Manifest};
 pub use manifest_file::MANIFEST_NAME;
 pub use member::{MemberEntry, MemberKind};
