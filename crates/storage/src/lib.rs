@@ -29,6 +29,7 @@ mod page_io;
 mod reader;
 mod record;
 mod report_file;
+mod resume;
 mod sim;
 
 pub use atomic_file::{AtomicFile, replace_file};
@@ -53,4 +54,5 @@ pub use page_io::{PageIo, RawCompletion, RawRead};
 pub use reader::{BlockRead, BlockReader, ReadCause, ReadError, ReadTarget};
 pub use record::{Record, RecordError, encode_record};
 pub use report_file::{REPORT_NAME, read_report, write_report};
+pub use resume::finished_member;
 pub use sim::{Fault, SimDisk, SimOptions, VirtualClock};
