@@ -43,7 +43,12 @@ impl Layout {
     ///
     /// # Errors
     /// A parameter is out of range.
-    pub fn new(element: ElementType, dim: usize, degree: usize, page_size: usize) -> Result<Self, LayoutError> {
+    pub fn new(
+        element: ElementType,
+        dim: usize,
+        degree: usize,
+        page_size: usize,
+    ) -> Result<Self, LayoutError> {
         if !(1..=MAX_DIM).contains(&dim) {
             return Err(LayoutError::Dim(dim));
         }
