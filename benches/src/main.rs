@@ -19,12 +19,15 @@ struct Cli {
 
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
+    /// Measure an index, an experiment file, or the peers
+    RunBench(Box<run_bench::RunBenchArgs>),
     /// Draw results: recall against throughput, latency and reads
     Plot(plot::PlotArgs),
 }
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().verb {
+        Verb::RunBench(args) => run_bench::run(*args),
         Verb::Plot(args) => plot::run(args),
     };
     match outcome {

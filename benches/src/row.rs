@@ -178,7 +178,11 @@ pub fn median(numbers: &mut [f64]) -> f64 {
     assert!(!numbers.is_empty(), "median of nothing");
     numbers.sort_by(f64::total_cmp);
     let middle = numbers.len() / 2;
-    if numbers.len().is_multiple_of(2) { (numbers[middle - 1] + numbers[middle]) / 2.0 } else { numbers[middle] }
+    if numbers.len().is_multiple_of(2) {
+        (numbers[middle - 1] + numbers[middle]) / 2.0
+    } else {
+        numbers[middle]
+    }
 }
 
 /// Reads result lines; blank lines are skipped.

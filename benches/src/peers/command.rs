@@ -70,8 +70,10 @@ pub struct PeersArgs {
 pub fn run(args: PeersArgs) -> Result<()> {
     check(&args)?;
     report::load_average();
-    std::fs::create_dir_all(&args.work).with_context(|| format!("cannot make folder {}", args.work.display()))?;
-    let work = args.work.canonicalize().with_context(|| format!("cannot use folder {}", args.work.display()))?;
+    std::fs::create_dir_all(&args.work)
+        .with_context(|| format!("cannot make folder {}", args.work.display()))?;
+    let work =
+        args.work.canonicalize().with_context(|| format!("cannot use folder {}", args.work.display()))?;
     let python = python::ready(&work, args.python.as_deref())?;
     let drivers = python::install_drivers(&work)?;
     let mut contenders = Vec::new();
@@ -103,6 +105,9 @@ fn check(args: &PeersArgs) -> Result<()> {
         anyhow::bail!("--list {list}: expected at least k = {}", args.k);
     }
     ensure!(args.rounds > 0, "--rounds 0: expected at least 1");
-    ensure!(!args.concurrency.is_empty() && !args.concurrency.contains(&0), "--concurrency: expected numbers from 1");
+    ensure!(
+        !args.concurrency.is_empty() && !args.concurrency.contains(&0),
+        "--concurrency: expected numbers from 1"
+    );
     Ok(())
 }

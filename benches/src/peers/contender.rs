@@ -101,7 +101,8 @@ impl Contender {
                 let mut command = self.driver("build", workload);
                 workload.build_parameters(&mut command);
                 let lines = self.output(&mut command)?;
-                serde_json::from_str(&lines).with_context(|| format!("{}: unreadable build record {lines:?}", self.name))
+                serde_json::from_str(&lines)
+                    .with_context(|| format!("{}: unreadable build record {lines:?}", self.name))
             }
         }
     }
@@ -118,8 +119,21 @@ impl Contender {
                 let out = workload.work.join("gleann-round.jsonl");
                 let _ = std::fs::remove_file(&out);
                 let mut command = own_binary()?;
-                command.args(["run-bench", "--list", &lists, "--rounds", "1", "--search", &search.to_string()]);
-                command.args(["--width", &workload.args.width.to_string(), "--k", &workload.args.k.to_string()]);
+                command.args([
+                    "run-bench",
+                    "--list",
+                    &lists,
+                    "--rounds",
+                    "1",
+                    "--search",
+                    &search.to_string(),
+                ]);
+                command.args([
+                    "--width",
+                    &workload.args.width.to_string(),
+                    "--k",
+                    &workload.args.k.to_string(),
+                ]);
                 let (threads, in_flight) = if plan.one_at_a_time { (1, 1) } else { (0, plan.concurrency) };
                 command.args(["--threads", &threads.to_string(), "--in-flight", &in_flight.to_string()]);
                 command.arg("--index").arg(index).arg("--out").arg(&out);
@@ -130,7 +144,14 @@ impl Contender {
             Kind::Peer { .. } => {
                 let mut command = self.driver("search", workload);
                 let threads = if plan.one_at_a_time { 1 } else { plan.concurrency };
-                command.args(["--list", &lists, "--threads", &threads.to_string(), "--k", &workload.args.k.to_string()]);
+                command.args([
+                    "--list",
+                    &lists,
+                    "--threads",
+                    &threads.to_string(),
+                    "--k",
+                    &workload.args.k.to_string(),
+                ]);
                 command.args(["--width", &beam(workload.args.width).to_string()]);
                 if plan.one_at_a_time {
                     command.arg("--one-at-a-time");
@@ -139,7 +160,12 @@ impl Contender {
                 self.output(&mut command)?.lines().map(parse_row).collect::<Result<_>>()?
             }
         };
-        anyhow::ensure!(rows.len() == plan.lists.len(), "{}: {} results for lists {lists}", self.name, rows.len());
+        anyhow::ensure!(
+            rows.len() == plan.lists.len(),
+            "{}: {} results for lists {lists}",
+            self.name,
+            rows.len()
+        );
         Ok(rows)
     }
 
@@ -156,16 +182,25 @@ impl Contender {
     }
 
     fn driver(&self, verb: &str, workload: &Workload) -> Command {
-        let Kind::Peer { python, driver } = &self.kind else { unreachable!("gleann is not driven from Python") };
+        let Kind::Peer { python, driver } = &self.kind else {
+            unreachable!("gleann is not driven from Python")
+        };
         let mut command = Command::new(python);
-        command.arg("-B").arg(driver).args([verb, "--dir"]).arg(&self.folder).arg("--base").arg(&workload.args.base);
+        command
+            .arg("-B")
+            .arg(driver)
+            .args([verb, "--dir"])
+            .arg(&self.folder)
+            .arg("--base")
+            .arg(&workload.args.base);
         command
     }
 
     /// Runs a command to its end and returns what it printed; its complaints are shown if it fails.
     fn output(&self, command: &mut Command) -> Result<String> {
         let output = command.stdin(Stdio::null()).output();
-        let output = output.with_context(|| format!("{}: cannot run {:?}", self.name, command.get_program()))?;
+        let output =
+            output.with_context(|| format!("{}: cannot run {:?}", self.name, command.get_program()))?;
         if !output.status.success() {
             let complaint = String::from_utf8_lossy(&output.stderr);
             let tail: Vec<&str> = complaint.lines().rev().take(20).collect();
@@ -190,5 +225,8 @@ fn own_binary() -> Result<Command> {
 
 /// A build record, or nothing where there is none: it is for display only.
 fn read_json(path: &Path) -> Value {
-    std::fs::read_to_string(path).ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or(Value::Null)
+    std::fs::read_to_string(path)
+        .ok()
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or(Value::Null)
 }

@@ -18,7 +18,13 @@ struct Measure {
 }
 
 const MEASURES: [Measure; 4] = [
-    Measure { name: "throughput", unit: "queries/s", better: Better::Higher, alone: false, value: |row| Some(row.qps) },
+    Measure {
+        name: "throughput",
+        unit: "queries/s",
+        better: Better::Higher,
+        alone: false,
+        value: |row| Some(row.qps),
+    },
     Measure {
         name: "processor time",
         unit: "µs/query",
@@ -49,7 +55,9 @@ pub fn load_average() {
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
     match minute {
         Some(load) if load > 0.25 * cores as f64 => {
-            println!("load average {load:.2} on {cores} cores: the machine is busy, the figures will be too low");
+            println!(
+                "load average {load:.2} on {cores} cores: the machine is busy, the figures will be too low"
+            );
         }
         Some(load) => println!("load average {load:.2} on {cores} cores"),
         None => println!("load average unknown, {cores} cores"),
@@ -71,7 +79,10 @@ pub fn build_line(built: &Value) -> String {
 pub fn print(results: &Results) {
     for standing in &results.standings {
         println!("\n{} (best concurrency {})", standing.name, standing.concurrency);
-        println!("{:>5} {:>8} {:>9} {:>9} {:>8} {:>10} {:>10}", "L", "recall", "queries/s", "CPU µs", "reads", "alone ms", "p99 ms");
+        println!(
+            "{:>5} {:>8} {:>9} {:>9} {:>8} {:>10} {:>10}",
+            "L", "recall", "queries/s", "CPU µs", "reads", "alone ms", "p99 ms"
+        );
         for (loaded, alone) in standing.loaded.iter().zip(&standing.alone) {
             println!(
                 "{:>5} {:>8.4} {:>9.0} {:>9} {:>8} {:>10} {:>10}",
@@ -101,7 +112,9 @@ fn print_ratios(own: &Standing, peer: &Standing) {
             println!("  {:<34} {}", measure.name, cells.join("   "));
         }
     }
-    println!("  (~: a system was not measured at so low a recall; its cheapest point stands in, which has more)");
+    println!(
+        "  (~: a system was not measured at so low a recall; its cheapest point stands in, which has more)"
+    );
 }
 
 fn ratio(own: &Standing, peer: &Standing, measure: &Measure, target: f64) -> String {
@@ -115,8 +128,10 @@ fn ratio(own: &Standing, peer: &Standing, measure: &Measure, target: f64) -> Str
 
 fn value_at(standing: &Standing, measure: &Measure, target: f64) -> Option<Matched> {
     let rows = if measure.alone { &standing.alone } else { &standing.loaded };
-    let points: Vec<(f64, f64)> =
-        front(rows, measure.value, measure.better).into_iter().map(|(row, value)| (row.recall, value)).collect();
+    let points: Vec<(f64, f64)> = front(rows, measure.value, measure.better)
+        .into_iter()
+        .map(|(row, value)| (row.recall, value))
+        .collect();
     at_recall(&points, target)
 }
 

@@ -31,7 +31,11 @@ pub struct Results {
 impl Results {
     /// All rows, for a results file. Rows name the system as the tables do.
     pub fn all_rows(&self) -> Vec<Row> {
-        self.standings.iter().flat_map(|standing| standing.loaded.iter().chain(&standing.alone)).cloned().collect()
+        self.standings
+            .iter()
+            .flat_map(|standing| standing.loaded.iter().chain(&standing.alone))
+            .cloned()
+            .collect()
     }
 }
 
@@ -51,7 +55,10 @@ pub fn alternate(contenders: &[Contender], workload: &Workload, args: &PeersArgs
             let who = (turn + round) % contenders.len();
             for one_at_a_time in [false, true] {
                 let plan = Plan { lists: args.list.clone(), concurrency: best[who], one_at_a_time };
-                measured.entry((who, one_at_a_time)).or_default().push(contenders[who].search(workload, &plan)?);
+                measured
+                    .entry((who, one_at_a_time))
+                    .or_default()
+                    .push(contenders[who].search(workload, &plan)?);
             }
         }
     }
@@ -77,11 +84,17 @@ fn best_concurrency(contender: &Contender, workload: &Workload, args: &PeersArgs
     let best = tried.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or(1, |best| best.0);
     let listed: Vec<String> = tried.iter().map(|(n, qps)| format!("{n}: {qps:.0}")).collect();
     let unit = if contender.is_gleann() { "searches in flight a core" } else { "threads" };
-    println!("{}: queries a second at L = {middle} by {unit}: {} → {best}", contender.name, listed.join(", "));
+    println!(
+        "{}: queries a second at L = {middle} by {unit}: {} → {best}",
+        contender.name,
+        listed.join(", ")
+    );
     Ok(best)
 }
 
 fn medians(rounds: &[Vec<Row>]) -> Vec<Row> {
     let lists = rounds.first().map_or(0, Vec::len);
-    (0..lists).filter_map(|at| median_row(&rounds.iter().map(|round| round[at].clone()).collect::<Vec<_>>())).collect()
+    (0..lists)
+        .filter_map(|at| median_row(&rounds.iter().map(|round| round[at].clone()).collect::<Vec<_>>()))
+        .collect()
 }

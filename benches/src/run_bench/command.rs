@@ -106,7 +106,9 @@ pub fn run(args: RunBenchArgs) -> Result<()> {
         print!("{}", describe(&job));
         return Ok(());
     }
-    bail!("run-bench: this build has no engine to measure; `--dry-run` shows the plan, `peers` compares others")
+    bail!(
+        "run-bench: this build has no engine to measure; `--dry-run` shows the plan, `peers` compares others"
+    )
 }
 
 fn resolve(args: &RunBenchArgs) -> Result<Job> {
@@ -116,7 +118,9 @@ fn resolve(args: &RunBenchArgs) -> Result<Job> {
     };
     let path = |flag: &Option<PathBuf>, key: Option<PathBuf>, name: &str| -> Result<PathBuf> {
         let path = flag.clone().or(key).with_context(|| match &args.experiment {
-            Some(file) => format!("{}: key `{name}` is missing, expected a path there or --{name}", file.display()),
+            Some(file) => {
+                format!("{}: key `{name}` is missing, expected a path there or --{name}", file.display())
+            }
             None => format!("--{name} is missing (or name an experiment file)"),
         })?;
         ensure!(path.exists(), "--{name} {}: no such file or folder", path.display());
@@ -163,7 +167,8 @@ fn from_flags(knobs: &Knobs) -> Result<Experiment> {
 
 /// The plan of a job, a line a point.
 fn describe(job: &Job) -> String {
-    let mut text = format!("{}: index {}, k = {}, {} rounds\n", job.name, show(&job.index), job.k, job.rounds);
+    let mut text =
+        format!("{}: index {}, k = {}, {} rounds\n", job.name, show(&job.index), job.k, job.rounds);
     if let Some(about) = &job.about {
         text += &format!("{about}\n");
     }
@@ -202,7 +207,9 @@ mod tests {
         let file = folder.path().join("f");
         std::fs::write(&file, "").unwrap();
         let files = format!("--index {0} --query {0} --truth {0}", file.display());
-        let job = parse(&format!("{files} --list 10,20 --search beam,pipe --width 4,dynamic --in-flight 1,8")).unwrap();
+        let job =
+            parse(&format!("{files} --list 10,20 --search beam,pipe --width 4,dynamic --in-flight 1,8"))
+                .unwrap();
         assert_eq!((job.sweep.search_points().len(), job.sweep.open_points().len()), (8, 2));
         assert_eq!(describe(&job).lines().count(), 1 + 2 * 9);
 
@@ -225,7 +232,10 @@ mod tests {
         let here = file.display();
         let job = parse(&format!("{here} --index {here} --query {here} --truth {here}")).unwrap();
         assert_eq!((job.name.as_str(), job.sweep.list), ("e", vec![20]));
-        assert!(format!("{:#}", parse(&format!("{here} --query {here} --truth {here}")).unwrap_err()).contains("no such"));
+        assert!(
+            format!("{:#}", parse(&format!("{here} --query {here} --truth {here}")).unwrap_err())
+                .contains("no such")
+        );
         // A knob beside a file would be ignored; it is refused instead.
         assert!(parse(&format!("{here} --list 10")).unwrap_err().to_string().contains("cannot be used with"));
     }

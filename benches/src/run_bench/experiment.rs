@@ -100,7 +100,8 @@ impl Experiment {
     /// The file cannot be read or is not TOML, or a key is unknown, missing or out of range: the message names
     /// file, key, what was found and what was expected.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read experiment {}", path.display()))?;
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read experiment {}", path.display()))?;
         Self::parse(&path.display().to_string(), &text)
     }
 
@@ -109,7 +110,9 @@ impl Experiment {
         let mut top = Section::new(file, "", &table);
         let path = |text: Option<String>| text.map(PathBuf::from);
         let experiment = Self {
-            name: top.text("name")?.with_context(|| format!("{file}: key `name` is missing, expected text"))?,
+            name: top
+                .text("name")?
+                .with_context(|| format!("{file}: key `name` is missing, expected text"))?,
             about: top.text("about")?,
             index: path(top.text("index")?),
             query: path(top.text("query")?),
@@ -180,7 +183,8 @@ mod tests {
         assert_eq!(experiment.sweep.width, [Width::Fixed(4), Width::Dynamic { start: 2, max: 8 }]);
         assert_eq!((experiment.k, experiment.rounds, experiment.sweep.search[0]), (10, 3, Traversal::Pipe));
         let points = experiment.sweep.search_points();
-        let expected: Vec<bool> = points.iter().map(|point| experiment.expectations[0].applies_to(point)).collect();
+        let expected: Vec<bool> =
+            points.iter().map(|point| experiment.expectations[0].applies_to(point)).collect();
         assert_eq!(expected, [false, true, false, false]);
         let expectation = &experiment.expectations[0];
         assert_eq!(expectation.missed_by(&points[1], 0.896), None);

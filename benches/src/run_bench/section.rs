@@ -77,7 +77,12 @@ impl<'a> Section<'a> {
                 Some(value.as_table().with_context(|| self.expected(key, &value.to_string(), "a table"))?)
             }
         };
-        Ok(Section { file: self.file, prefix: format!("{}{key}.", self.prefix), table, asked: BTreeSet::new() })
+        Ok(Section {
+            file: self.file,
+            prefix: format!("{}{key}.", self.prefix),
+            table,
+            asked: BTreeSet::new(),
+        })
     }
 
     /// The tables of the array `key`; none if it is not there.
@@ -98,7 +103,12 @@ impl<'a> Section<'a> {
         let unknown = self.table.and_then(|table| table.keys().find(|key| !self.asked.contains(*key)));
         if let Some(key) = unknown {
             let known: Vec<String> = self.asked.iter().map(|key| format!("`{key}`")).collect();
-            bail!("{}: key `{}{key}` is unknown, expected one of {}", self.file, self.prefix, known.join(", "));
+            bail!(
+                "{}: key `{}{key}` is unknown, expected one of {}",
+                self.file,
+                self.prefix,
+                known.join(", ")
+            );
         }
         Ok(())
     }
@@ -111,7 +121,11 @@ impl<'a> Section<'a> {
         })
     }
 
-    fn each<T>(&mut self, key: &str, read: impl Fn(&Self, &str, &Value) -> Result<T>) -> Result<Option<Vec<T>>> {
+    fn each<T>(
+        &mut self,
+        key: &str,
+        read: impl Fn(&Self, &str, &Value) -> Result<T>,
+    ) -> Result<Option<Vec<T>>> {
         let Some(value) = self.take(key) else { return Ok(None) };
         let Some(values) = value.as_array() else { return Ok(Some(vec![read(self, key, value)?])) };
         if values.is_empty() {
