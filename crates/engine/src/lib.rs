@@ -4,6 +4,7 @@
 //!
 //! Invariant: this is the only crate that starts threads, reads the wall clock and names glommio and io_uring.
 
+mod device;
 mod error;
 mod executor;
 mod index;
@@ -13,6 +14,7 @@ mod keys;
 mod open;
 mod options;
 
+pub use device::{DeviceFigures, DeviceLoad, measure_device, process_cpu};
 pub use error::OpenError;
 pub use gleann_search::{Hit, OptionsError, QueryStats, SearchError, SearchKind, SearchOptions, Width};
 pub use gleann_vector::{Element, ElementType, Key, Metric};

@@ -5,6 +5,7 @@
 
 mod atomic_file;
 mod block;
+mod buffers;
 mod build_id;
 mod check;
 mod check_graph;
@@ -34,6 +35,7 @@ mod sim;
 
 pub use atomic_file::{AtomicFile, replace_file};
 pub use block::{BlockError, record_bytes, seal_block, verify_block};
+pub use buffers::ReadBuffers;
 pub use build_id::BuildId;
 pub use check::{CentroidCounts, CheckReport, LISTED_PROBLEMS, Problem, check_index};
 pub use clock::Clock;
