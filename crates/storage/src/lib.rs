@@ -53,7 +53,7 @@ pub use member::{MemberEntry, MemberKind};
 pub use member_writer::MemberWriter;
 pub use packing::Packing;
 pub use page_io::{PageIo, RawCompletion, RawRead};
-pub use reader::{BlockRead, BlockReader, ReadCause, ReadError, ReadTarget};
+pub use reader::{BlockRead, BlockReader, Deliver, ReadCause, ReadError, ReadTarget};
 pub use record::{Record, RecordError, encode_record};
 pub use report_file::{REPORT_NAME, read_report, write_report};
 pub use resume::finished_member;

@@ -53,6 +53,9 @@ pub enum ReadCause {
     Block(#[from] BlockError),
 }
 
+/// Takes a block that was read: its verified bytes, valid during the call only, or an error.
+pub type Deliver<'a> = dyn FnMut(BlockRead, Result<&[u8], ReadError>) + 'a;
+
 /// One block to read; `tag` comes back with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockRead {
@@ -166,7 +169,7 @@ impl<Io: PageIo> BlockReader<Io> {
 
     /// Delivers every read that has ended: the verified bytes of the block (valid during the call only) or
     /// an error. Returns the number delivered. Never blocks.
-    pub fn poll(&mut self, deliver: &mut dyn FnMut(BlockRead, Result<&[u8], ReadError>)) -> usize {
+    pub fn poll(&mut self, deliver: &mut Deliver<'_>) -> usize {
         let mut delivered = self.failed.len();
         for (read, cause) in std::mem::take(&mut self.failed) {
             deliver(read, Err(error(&self.target, read.block, cause)));
