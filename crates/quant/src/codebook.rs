@@ -2,11 +2,9 @@
 
 use crate::QuantError;
 use crate::lanes::TABLE_WIDTH;
+use gleann_vector::MAX_DIM;
 use gleann_vector::{Matrix, Metric, check_finite};
 use std::ops::Range;
-
-/// Largest dimension of a vector.
-pub(crate) const MAX_DIM: usize = 8192;
 
 /// Centroids of a chunk at most: a code has one byte a chunk.
 pub(crate) const MAX_CENTROIDS: usize = TABLE_WIDTH;

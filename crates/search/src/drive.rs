@@ -154,11 +154,13 @@ impl<T: Element, Io: PageIo, C: Clock, J> Driver<T, Io, C, J> {
             self.enforce_limits();
         }
         let mut now = self.clock.now_ns();
+        let mut blocked = 0;
         for _ in 0..self.runnable.len() {
             let Some(number) = self.runnable.pop_front() else { break };
             let slot = &mut self.slots[number as usize];
             if slot.failure.is_none() && self.reader.room() < slot.traversal.wanted() {
                 self.runnable.push_back(number);
+                blocked += 1;
                 continue;
             }
             slot.queued = false;
@@ -182,7 +184,7 @@ impl<T: Element, Io: PageIo, C: Clock, J> Driver<T, Io, C, J> {
                 Step::Done => self.finish(number, now, finished),
             }
         }
-        self.settle(finished)
+        self.settle(blocked, finished)
     }
 
     /// Blocks until a read has come or `timeout` has passed. Only useful after [`Turn::Waiting`].
@@ -205,11 +207,12 @@ impl<T: Element, Io: PageIo, C: Clock, J> Driver<T, Io, C, J> {
         }
     }
 
-    fn settle(&mut self, finished: &mut dyn FnMut(J, Result<Found, SearchError>)) -> Turn {
+    /// Submits what was queued; `blocked` searches could go on if there were room for their reads.
+    fn settle(&mut self, blocked: usize, finished: &mut dyn FnMut(J, Result<Found, SearchError>)) -> Turn {
         if let Err(refused) = self.reader.flush() {
             self.abort(&SearchError::Device(refused.to_string()), finished);
         }
-        if !self.runnable.is_empty() || self.reader.ready() {
+        if self.runnable.len() > blocked || self.reader.ready() {
             Turn::Busy
         } else if self.vacant.len() == self.slots.len() {
             Turn::Idle

@@ -5,8 +5,8 @@
 //! | record 0           | record 1       | … | record n_p−1 | zeros   | number   | crc32c  |
 //! ```
 //! The checksum covers everything before it, the number included, so a torn page (also inside a record of
-//! several pages), a misdirected read and a stale block all show. It is stored masked, so that a checksum over the
-//! whole file still depends on what the blocks hold.
+//! several pages), a misdirected read and a stale block all show. It is stored masked, so that a checksum over
+//! the whole file still depends on what the blocks hold.
 
 use crate::checksum::masked_crc32c;
 use crate::layout::{BLOCK_TRAILER, BlockId, Layout};

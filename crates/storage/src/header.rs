@@ -6,8 +6,8 @@
 //! | 89 "gleann"| 4 ASCII | u32      | 16 bytes  | bytes    | offset   | crc32c   |       | crc32c   |
 //! | 0a         |         |          |           | u64      | u32      | u32      |       | masked   |
 //! ```
-//! The header checksum covers bytes 0 to 60 and is stored masked, like that of a block. These 64 bytes keep their form in every later version of the
-//! format, so that any program can say what it found.
+//! The header checksum covers bytes 0 to 60 and is stored masked, like that of a block. These 64 bytes keep
+//! their form in every later version of the format, so that any program can say what it found.
 
 use crate::build_id::BuildId;
 use crate::checksum::masked_crc32c;
@@ -72,21 +72,7 @@ impl Header {
         kind: [u8; 4],
         path: &Path,
     ) -> Result<Self, StorageError> {
-        if bytes[..KIND] != MAGIC {
-            let found = format!("\"{}\"", bytes[..KIND].escape_ascii());
-            let expected = format!("\"{}\"", MAGIC.escape_ascii());
-            return Err(FieldError::new("the magic number", found, expected)
-                .at(path, "this is not a file of a gleann index, or it is damaged"));
-        }
-        let stored = u32::from_le_bytes(field(bytes, HEADER_CRC));
-        let crc = masked_crc32c(&bytes[..HEADER_CRC]);
-        if stored != crc {
-            return Err(FieldError::new("the header checksum", hex(stored), hex(crc)).at(path, DAMAGED));
-        }
-        let version = u32::from_le_bytes(field(bytes, VERSION));
-        if version != FORMAT_VERSION {
-            return Err(StorageError::Version { path: path.to_owned(), found: version });
-        }
+        recognise(bytes, path)?;
         let found: [u8; 4] = field(bytes, KIND);
         if found != kind {
             return Err(FieldError::new("the kind of file", tag(found), tag(kind))
@@ -97,14 +83,39 @@ impl Header {
                 FieldError::new("the unused part of the header", "not zero", "zeros").at(path, DAMAGED)
             );
         }
+        let payload_offset = u32::from_le_bytes(field(bytes, PAYLOAD_OFFSET));
+        if (payload_offset as usize) < HEADER_BYTES {
+            let expected = format!("{HEADER_BYTES} or more");
+            return Err(FieldError::new("the payload offset", payload_offset, expected).at(path, DAMAGED));
+        }
         Ok(Self {
             kind,
             build_id: BuildId(field(bytes, BUILD_ID)),
             payload_bytes: u64::from_le_bytes(field(bytes, PAYLOAD_BYTES)),
-            payload_offset: u32::from_le_bytes(field(bytes, PAYLOAD_OFFSET)),
+            payload_offset,
             payload_crc: u32::from_le_bytes(field(bytes, PAYLOAD_CRC)),
         })
     }
+}
+
+/// Whether these are the 64 bytes of an undamaged header of this version.
+fn recognise(bytes: &[u8; HEADER_BYTES], path: &Path) -> Result<(), StorageError> {
+    if bytes[..KIND] != MAGIC {
+        let found = format!("\"{}\"", bytes[..KIND].escape_ascii());
+        let expected = format!("\"{}\"", MAGIC.escape_ascii());
+        return Err(FieldError::new("the magic number", found, expected)
+            .at(path, "this is not a file of a gleann index, or it is damaged"));
+    }
+    let stored = u32::from_le_bytes(field(bytes, HEADER_CRC));
+    let crc = masked_crc32c(&bytes[..HEADER_CRC]);
+    if stored != crc {
+        return Err(FieldError::new("the header checksum", hex(stored), hex(crc)).at(path, DAMAGED));
+    }
+    let version = u32::from_le_bytes(field(bytes, VERSION));
+    if version != FORMAT_VERSION {
+        return Err(StorageError::Version { path: path.to_owned(), found: version });
+    }
+    Ok(())
 }
 
 fn field<const N: usize>(bytes: &[u8; HEADER_BYTES], at: usize) -> [u8; N] {

@@ -5,6 +5,7 @@
 
 mod atomic_file;
 mod block;
+mod buffers;
 mod build_id;
 mod check;
 mod check_graph;
@@ -29,10 +30,12 @@ mod page_io;
 mod reader;
 mod record;
 mod report_file;
+mod resume;
 mod sim;
 
 pub use atomic_file::{AtomicFile, replace_file};
 pub use block::{BlockError, record_bytes, seal_block, verify_block};
+pub use buffers::ReadBuffers;
 pub use build_id::BuildId;
 pub use check::{CentroidCounts, CheckReport, LISTED_PROBLEMS, Problem, check_index};
 pub use clock::Clock;
@@ -43,14 +46,15 @@ pub use graph_file::GraphFile;
 pub use graph_writer::GraphWriter;
 pub use header::{FORMAT_VERSION, HEADER_BYTES};
 pub use key_file::{load_keys, write_keys};
-pub use layout::{BLOCK_TRAILER, BlockId, Layout, LayoutError, MAX_DEGREE, MAX_DIM};
+pub use layout::{BLOCK_TRAILER, BlockId, Layout, LayoutError, MAX_DEGREE};
 pub use manifest::{BuildParameters, CodeFormat, MAX_CODEBOOK_BYTES, Manifest};
 pub use manifest_file::MANIFEST_NAME;
 pub use member::{MemberEntry, MemberKind};
 pub use member_writer::MemberWriter;
 pub use packing::Packing;
 pub use page_io::{PageIo, RawCompletion, RawRead};
-pub use reader::{BlockRead, BlockReader, ReadCause, ReadError, ReadTarget};
+pub use reader::{BlockRead, BlockReader, Deliver, ReadCause, ReadError, ReadTarget};
 pub use record::{Record, RecordError, encode_record};
 pub use report_file::{REPORT_NAME, read_report, write_report};
+pub use resume::finished_member;
 pub use sim::{Fault, SimDisk, SimOptions, VirtualClock};

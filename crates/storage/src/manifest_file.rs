@@ -79,7 +79,7 @@ impl Body {
         }
     }
 
-    fn manifest(self, build_id: BuildId) -> Result<Manifest, FieldError> {
+    fn into_manifest(self, build_id: BuildId) -> Result<Manifest, FieldError> {
         let element = pick("the element type", &ElementType::ALL, self.element)?;
         let layout = Layout::new(element, self.dim as usize, self.degree as usize, self.page_size as usize)
             .map_err(|error| FieldError::new("the layout", error, "a supported one"))?;
@@ -93,14 +93,7 @@ impl Body {
             nodes: self.nodes,
             entry: self.entry.map(NodeId),
             packing: pick("the packing", &Packing::ALL, self.packing)?,
-            codes: match (self.code_format, self.code_bytes) {
-                (NO_CODES, 0) => CodeFormat::None,
-                (PQ_CODES, chunks) => CodeFormat::Pq { chunks },
-                (format, bytes) => {
-                    let found = format!("{format} with {bytes} bytes a code");
-                    return Err(FieldError::new("the code format", found, "0 (none) or 1 (PQ)"));
-                }
-            },
+            codes: code_format(self.code_format, self.code_bytes)?,
             parameters: BuildParameters {
                 build_list: self.build_list,
                 alpha: self.alpha,
@@ -108,7 +101,7 @@ impl Body {
                 seed: self.seed,
                 options: self.options.into_iter().collect(),
             },
-            members: self.members.into_iter().map(BodyMember::entry).collect::<Result<_, _>>()?,
+            members: self.members.into_iter().map(BodyMember::into_entry).collect::<Result<_, _>>()?,
         };
         manifest.validate()?;
         Ok(manifest)
@@ -120,12 +113,23 @@ impl BodyMember {
         Self { kind: entry.kind.tag(), name: entry.name.clone(), bytes: entry.bytes, crc32c: entry.crc32c }
     }
 
-    fn entry(self) -> Result<MemberEntry, FieldError> {
+    fn into_entry(self) -> Result<MemberEntry, FieldError> {
         let kind = MemberKind::ALL.into_iter().find(|kind| kind.tag() == self.kind).ok_or_else(|| {
             let found = format!("\"{}\"", self.kind.escape_ascii());
             FieldError::new("the kind of a member", found, "GRPH, BOOK, CODE or KEYS")
         })?;
         Ok(MemberEntry { kind, name: self.name, bytes: self.bytes, crc32c: self.crc32c })
+    }
+}
+
+fn code_format(format: u8, bytes: u32) -> Result<CodeFormat, FieldError> {
+    match (format, bytes) {
+        (NO_CODES, 0) => Ok(CodeFormat::None),
+        (PQ_CODES, chunks) => Ok(CodeFormat::Pq { chunks }),
+        _ => {
+            let found = format!("{format} with {bytes} bytes a code");
+            Err(FieldError::new("the code format", found, "0 (none, 0 bytes) or 1 (PQ)"))
+        }
     }
 }
 
@@ -213,7 +217,7 @@ impl Manifest {
         let body: Body = codec::decode(payload).map_err(|error| {
             FieldError::new("the body", error, "the fields of this version").at(&path, DAMAGED)
         })?;
-        body.manifest(header.build_id).map_err(|error| error.at(&path, DAMAGED))
+        body.into_manifest(header.build_id).map_err(|error| error.at(&path, DAMAGED))
     }
 }
 

@@ -98,7 +98,7 @@ fn agree(header: &Header, manifest: &Manifest, entry: &MemberEntry) -> Result<()
     if header.payload_offset != offset {
         return Err(FieldError::new("the payload offset", header.payload_offset, offset));
     }
-    let payload = entry.bytes - u64::from(offset);
+    let payload = entry.bytes.saturating_sub(offset.into());
     if header.payload_bytes != payload {
         return Err(FieldError::new("the payload length", bytes(header.payload_bytes), bytes(payload)));
     }

@@ -1,17 +1,14 @@
 //! Checked block reads over the raw [`PageIo`] seam: buffers, lengths, errors, retries, checksums.
 
 use crate::block::{BlockError, verify_block};
+use crate::buffers::{BUFFER_ALIGN, ReadBuffers};
 use crate::layout::{BlockId, Layout};
 use crate::page_io::{PageIo, RawCompletion, RawRead};
-use std::alloc::{alloc_zeroed, dealloc, handle_alloc_error};
 use std::io;
 use std::path::Path;
-use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Alignment of read buffers: the strictest that block devices and file systems ask for.
-const BUFFER_ALIGN: usize = 4096;
 /// How often one block may be asked for again (interrupted, short or would-block reads) before it is an error.
 const MAX_ATTEMPTS: u8 = 16;
 /// How long a dropped reader waits for the reads it still has in flight.
@@ -56,6 +53,9 @@ pub enum ReadCause {
     Block(#[from] BlockError),
 }
 
+/// Takes a block that was read: its verified bytes, valid during the call only, or an error.
+pub type Deliver<'a> = dyn FnMut(BlockRead, Result<&[u8], ReadError>) + 'a;
+
 /// One block to read; `tag` comes back with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockRead {
@@ -90,7 +90,7 @@ pub struct BlockReader<Io: PageIo> {
     target: ReadTarget,
     slots: Vec<Slot>,
     free: Vec<u32>,
-    buffers: Buffers,
+    buffers: ReadBuffers,
     submissions: Vec<RawRead>,
     completions: Vec<RawCompletion>,
     failed: Vec<(BlockRead, ReadCause)>,
@@ -102,7 +102,7 @@ impl<Io: PageIo> BlockReader<Io> {
         let capacity = io.capacity();
         let empty = Slot { read: BlockRead { tag: 0, block: BlockId(0) }, filled: 0, attempts: 0 };
         Self {
-            buffers: Buffers::new(capacity, target.layout.block_bytes()),
+            buffers: ReadBuffers::new(capacity, target.layout.block_bytes()),
             slots: vec![empty; capacity],
             free: (0..capacity as u32).rev().collect(),
             submissions: Vec::with_capacity(capacity),
@@ -169,7 +169,7 @@ impl<Io: PageIo> BlockReader<Io> {
 
     /// Delivers every read that has ended: the verified bytes of the block (valid during the call only) or
     /// an error. Returns the number delivered. Never blocks.
-    pub fn poll(&mut self, deliver: &mut dyn FnMut(BlockRead, Result<&[u8], ReadError>)) -> usize {
+    pub fn poll(&mut self, deliver: &mut Deliver<'_>) -> usize {
         let mut delivered = self.failed.len();
         for (read, cause) in std::mem::take(&mut self.failed) {
             deliver(read, Err(error(&self.target, read.block, cause)));
@@ -276,52 +276,5 @@ impl<Io: PageIo> Drop for BlockReader<Io> {
         }
         // A device that never answers may still write: leaking the buffers is the safe end.
         self.buffers.leak();
-    }
-}
-
-/// `count` buffers of `length` bytes, each aligned for direct I/O, in one allocation.
-struct Buffers {
-    start: NonNull<u8>,
-    length: usize,
-    layout: std::alloc::Layout,
-    leaked: bool,
-}
-
-// SAFETY: the allocation is owned by this value alone.
-unsafe impl Send for Buffers {}
-
-impl Buffers {
-    fn new(count: usize, length: usize) -> Self {
-        let bytes = count.max(1).checked_mul(length).expect("read buffers too large");
-        let layout =
-            std::alloc::Layout::from_size_align(bytes, BUFFER_ALIGN).expect("read buffers too large");
-        // SAFETY: the size is not zero.
-        let raw = unsafe { alloc_zeroed(layout) };
-        let Some(start) = NonNull::new(raw) else { handle_alloc_error(layout) };
-        Self { start, length, layout, leaked: false }
-    }
-
-    fn start(&self, slot: u32) -> *mut u8 {
-        self.start.as_ptr().wrapping_add(slot as usize * self.length)
-    }
-
-    /// # Safety
-    /// No read into the slot is in flight while the slice lives.
-    unsafe fn bytes(&self, slot: u32) -> &[u8] {
-        // SAFETY: slots lie inside the allocation; nobody writes to this one (the caller's promise).
-        unsafe { std::slice::from_raw_parts(self.start(slot), self.length) }
-    }
-
-    fn leak(&mut self) {
-        self.leaked = true;
-    }
-}
-
-impl Drop for Buffers {
-    fn drop(&mut self) {
-        if !self.leaked {
-            // SAFETY: allocated in `new` with this layout, and no read is in flight.
-            unsafe { dealloc(self.start.as_ptr(), self.layout) };
-        }
     }
 }

@@ -1,5 +1,7 @@
 //! Checked reads over a disk that fails in every way it can.
 
+#![allow(clippy::unwrap_used)] // the helpers of a test may fail the test
+
 use gleann_storage::{
     BlockError, BlockId, BlockRead, BlockReader, Fault, Layout, ReadCause, ReadError, ReadTarget, SimDisk,
     SimOptions, VirtualClock, seal_block,

@@ -142,7 +142,7 @@ fn the_build_id_follows_input_and_parameters_but_not_results() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(12))]
     #[test]
     fn any_shape(
         dim in 1usize..600, degree in 1usize..80, page in 0usize..3, nodes in 0u32..60, keys: bool, seed: u64,

@@ -20,8 +20,8 @@ mod truth;
 pub use distance::{CpuPath, Distance, MAX_DIM, cpu_path, cpu_report};
 pub use element::{Element, ElementType};
 pub use files::{
-    FileError, FileFormat, FileProblem, FileRows, MAX_DIM, MappedRows, VectorFile, VectorWriter,
-    crop_big_ann, read_keys, write_keys,
+    FileError, FileFormat, FileProblem, FileRows, MappedRows, VectorFile, VectorWriter, crop_big_ann,
+    read_keys, write_keys,
 };
 pub use finite::{NotFinite, check_finite};
 pub use id::{Key, NodeId};

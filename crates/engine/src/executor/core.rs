@@ -74,7 +74,7 @@ impl<T: Element> Core<T> {
             Job::Batch(batch) => self.batches.push_back(batch),
             Job::Single(Single { query, k, options, cancel, reply }) => {
                 let query = Query { vector: &query, k, options, cancel: Some(cancel) };
-                if let Err((reply, error)) = self.driver.start(Reply::Single(reply), query) {
+                if let Err((reply, error)) = self.driver.start(Reply::single(reply), query) {
                     self.answers.send(reply, Err(error));
                 }
             }
@@ -99,7 +99,7 @@ impl<T: Element> Core<T> {
             return true;
         };
         let query = Query { vector: batch.query(index), k: batch.k, options: batch.options, cancel: None };
-        if let Err((reply, error)) = self.driver.start(Reply::Batch(batch.clone(), index), query) {
+        if let Err((reply, error)) = self.driver.start(Reply::batch(batch.clone(), index), query) {
             self.answers.send(reply, Err(error));
         }
         true
@@ -108,7 +108,7 @@ impl<T: Element> Core<T> {
 
 impl Answers {
     fn send<T>(&self, reply: Reply<T>, outcome: Result<Found, SearchError>) {
-        if matches!(reply, Reply::Single(_)) {
+        if reply.is_single() {
             self.gauge.load.fetch_sub(1, Ordering::Relaxed);
         }
         reply.send(outcome.map(|found| self.by_key(found)));

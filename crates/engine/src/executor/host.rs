@@ -16,7 +16,6 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Memory for read buffers a core may take.
@@ -29,13 +28,6 @@ const EXECUTOR_IO_MEMORY: usize = 512 << 10;
 const REACTOR_EVERY: Duration = Duration::from_millis(1);
 /// Reading threads of the blocking pool per core.
 const POOL_THREADS_PER_CORE: usize = 32;
-
-/// The disk all cores read.
-pub(crate) enum Disk {
-    Ring(File),
-    Pool(BlockingPool),
-    Map(Arc<Mmap>),
-}
 
 /// How cores are started.
 pub(crate) struct HostOptions {
@@ -62,6 +54,9 @@ pub(crate) enum HostError {
     Thread(io::Error),
 }
 
+/// Waits for the end of a core's thread.
+type Join = Box<dyn FnOnce() + Send + Sync>;
+
 struct CoreHandle<T> {
     intake: flume::Sender<Job<T>>,
     gauge: Arc<CoreGauge>,
@@ -70,7 +65,7 @@ struct CoreHandle<T> {
 /// The cores of one index.
 pub(crate) struct Executors<T> {
     cores: Vec<CoreHandle<T>>,
-    threads: Vec<JoinHandle<()>>,
+    joins: Vec<Join>,
     turn: AtomicUsize,
 }
 
@@ -94,7 +89,8 @@ impl<T: Element> Executors<T> {
         file: &Arc<File>,
         options: &HostOptions,
     ) -> Result<Self, HostError> {
-        let readers = (POOL_THREADS_PER_CORE * options.cpus.len()).min(read_capacity(options) * options.cpus.len());
+        let readers =
+            (POOL_THREADS_PER_CORE * options.cpus.len()).min(read_capacity(options) * options.cpus.len());
         let pool = BlockingPool::start(file.clone(), readers).map_err(HostError::Thread)?;
         let capacity = read_capacity(options);
         Self::start(index, options, |core| spawn_thread(core, Device::Pool(pool.core(capacity)), options))
@@ -107,15 +103,17 @@ impl<T: Element> Executors<T> {
         options: &HostOptions,
     ) -> Result<Self, HostError> {
         let capacity = read_capacity(options);
-        Self::start(index, options, |core| spawn_thread(core, Device::Map(MapIo::new(map.clone(), capacity)), options))
+        Self::start(index, options, |core| {
+            spawn_thread(core, Device::Map(MapIo::new(map.clone(), capacity)), options)
+        })
     }
 
     fn start(
         index: &Arc<SearchIndex<T>>,
         options: &HostOptions,
-        mut spawn: impl FnMut(Seed<T>) -> Result<JoinHandle<()>, HostError>,
+        mut spawn: impl FnMut(Seed<T>) -> Result<Join, HostError>,
     ) -> Result<Self, HostError> {
-        let mut started = Self { cores: Vec::new(), threads: Vec::new(), turn: AtomicUsize::new(0) };
+        let mut started = Self { cores: Vec::new(), joins: Vec::new(), turn: AtomicUsize::new(0) };
         for (number, &cpu) in options.cpus.iter().enumerate() {
             let (intake, jobs) = flume::unbounded();
             let gauge = Arc::new(CoreGauge::default());
@@ -130,7 +128,7 @@ impl<T: Element> Executors<T> {
                 in_flight: options.in_flight,
             };
             // A failure drops what was started, which ends it.
-            started.threads.push(spawn(seed)?);
+            started.joins.push(spawn(seed)?);
             started.cores.push(CoreHandle { intake, gauge });
         }
         Ok(started)
@@ -159,6 +157,11 @@ impl<T: Element> Executors<T> {
         self.cores.iter().map(|core| core.gauge.idle_ns.load(Ordering::Relaxed)).collect()
     }
 
+    /// Whether every core has ended, which only a fault of ours can bring about while the index is open.
+    pub(crate) fn have_ended(&self) -> bool {
+        self.cores.iter().all(|core| core.intake.is_disconnected())
+    }
+
     fn send_to(&self, core: usize, job: Job<T>) {
         let CoreHandle { intake, gauge } = &self.cores[core];
         gauge.load.fetch_add(1, Ordering::Relaxed);
@@ -170,8 +173,8 @@ impl<T: Element> Executors<T> {
 impl<T> Drop for Executors<T> {
     fn drop(&mut self) {
         self.cores.clear(); // closes the intakes: each core answers what it has and ends
-        for thread in self.threads.drain(..) {
-            let _ = thread.join();
+        for join in self.joins.drain(..) {
+            join();
         }
     }
 }
@@ -204,13 +207,9 @@ fn read_capacity(options: &HostOptions) -> usize {
     wanted.min(BUFFER_BYTES / options.target.layout.block_bytes()).max(MAX_WIDTH as usize)
 }
 
-fn spawn_thread<T: Element>(
-    seed: Seed<T>,
-    device: Device,
-    options: &HostOptions,
-) -> Result<JoinHandle<()>, HostError> {
+fn spawn_thread<T: Element>(seed: Seed<T>, device: Device, options: &HostOptions) -> Result<Join, HostError> {
     let pin = options.pin;
-    std::thread::Builder::new()
+    let thread = std::thread::Builder::new()
         .name(format!("gleann-core-{}", seed.number))
         .spawn(move || {
             if pin {
@@ -218,7 +217,8 @@ fn spawn_thread<T: Element>(
             }
             run_plain(seed.grow(device));
         })
-        .map_err(HostError::Thread)
+        .map_err(HostError::Thread)?;
+    Ok(Box::new(move || drop(thread.join())))
 }
 
 fn run_plain<T: Element>(mut core: Core<T>) {
@@ -234,11 +234,7 @@ fn run_plain<T: Element>(mut core: Core<T>) {
     }
 }
 
-fn spawn_glommio<T: Element>(
-    seed: Seed<T>,
-    file: File,
-    options: &HostOptions,
-) -> Result<JoinHandle<()>, HostError> {
+fn spawn_glommio<T: Element>(seed: Seed<T>, file: File, options: &HostOptions) -> Result<Join, HostError> {
     let placement = if options.pin { Placement::Fixed(seed.cpu) } else { Placement::Unbound };
     let capacity = read_capacity(options);
     let (ready, started) = flume::bounded(1);
@@ -258,10 +254,7 @@ fn spawn_glommio<T: Element>(
         })
         .map_err(|error| HostError::Glommio(error.to_string()))?;
     match started.recv() {
-        Ok(Ok(())) => std::thread::Builder::new()
-            .name(format!("{name}-join"))
-            .spawn(move || drop(executor.join()))
-            .map_err(HostError::Thread),
+        Ok(Ok(())) => Ok(Box::new(move || drop(executor.join()))),
         Ok(Err(error)) => Err(HostError::Ring(error)),
         // The executor ended before it ran anything: its thread knows why.
         Err(flume::RecvError::Disconnected) => {

@@ -38,7 +38,12 @@ pub(crate) struct Batch<T> {
 
 impl<T> Batch<T> {
     /// A batch of row-major queries, and what tells that all of them have been answered.
-    pub(crate) fn new(queries: Vec<T>, dim: usize, k: usize, options: SearchOptions) -> (Self, flume::Receiver<()>) {
+    pub(crate) fn new(
+        queries: Vec<T>,
+        dim: usize,
+        k: usize,
+        options: SearchOptions,
+    ) -> (Self, flume::Receiver<()>) {
         let count = queries.len() / dim;
         let (done, finished) = flume::bounded(1);
         let outcomes = Mutex::new((0..count).map(|_| None).collect());
@@ -67,26 +72,54 @@ impl<T> Batch<T> {
     }
 
     /// The answers, in the order of the queries; a query whose core ended without answering was closed.
-    pub(crate) fn into_outcomes(&self) -> Vec<Outcome> {
+    pub(crate) fn take_outcomes(&self) -> Vec<Outcome> {
         let mut outcomes = self.outcomes.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         outcomes.drain(..).map(|outcome| outcome.unwrap_or(Err(SearchError::Closed))).collect()
     }
 }
 
-/// To whom the answer of a running search goes.
-pub(crate) enum Reply<T> {
-    /// The caller of one search.
+/// To whom the answer of a running search goes. Dropped without an answer (the core has ended), it tells its
+/// caller that the index was closed.
+pub(crate) struct Reply<T>(Option<Caller<T>>);
+
+enum Caller<T> {
     Single(flume::Sender<Outcome>),
-    /// A place in a batch.
     Batch(Arc<Batch<T>>, usize),
 }
 
 impl<T> Reply<T> {
-    pub(crate) fn send(self, outcome: Outcome) {
-        match self {
+    /// To the caller of one search.
+    pub(crate) fn single(sender: flume::Sender<Outcome>) -> Self {
+        Self(Some(Caller::Single(sender)))
+    }
+
+    /// To a place in a batch.
+    pub(crate) fn batch(batch: Arc<Batch<T>>, index: usize) -> Self {
+        Self(Some(Caller::Batch(batch, index)))
+    }
+
+    /// Whether the search is a job of its own.
+    pub(crate) fn is_single(&self) -> bool {
+        matches!(self.0, Some(Caller::Single(_)))
+    }
+
+    /// Answers.
+    pub(crate) fn send(mut self, outcome: Outcome) {
+        self.deliver(outcome);
+    }
+
+    fn deliver(&mut self, outcome: Outcome) {
+        match self.0.take() {
             // The caller may have stopped waiting.
-            Reply::Single(sender) => drop(sender.send(outcome)),
-            Reply::Batch(batch, index) => batch.answer(index, outcome),
+            Some(Caller::Single(sender)) => drop(sender.send(outcome)),
+            Some(Caller::Batch(batch, index)) => batch.answer(index, outcome),
+            None => {}
         }
+    }
+}
+
+impl<T> Drop for Reply<T> {
+    fn drop(&mut self) {
+        self.deliver(Err(SearchError::Closed));
     }
 }

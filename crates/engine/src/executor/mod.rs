@@ -5,6 +5,6 @@ mod cpus;
 mod host;
 mod job;
 
-pub(crate) use cpus::allowed_cpus;
-pub(crate) use host::{Executors, HostError, HostOptions};
-pub(crate) use job::{Batch, Job, Reply, Single};
+pub(crate) use cpus::{allowed_cpus, bind_thread};
+pub(crate) use host::{Executors, HostOptions};
+pub(crate) use job::{Batch, Job, Outcome, Single};

@@ -48,13 +48,14 @@ impl BlockingPool {
 fn pread(file: &File, read: &RawRead) -> i32 {
     // SAFETY: the buffer is valid for `length` bytes and not touched by anyone else until the completion.
     let result = unsafe {
-        libc::pread64(file.as_raw_fd(), read.buffer.cast(), read.length as usize, read.offset as libc::off64_t)
+        libc::pread64(
+            file.as_raw_fd(),
+            read.buffer.cast(),
+            read.length as usize,
+            read.offset as libc::off64_t,
+        )
     };
-    if result < 0 {
-        -io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
-    } else {
-        result as i32
-    }
+    if result < 0 { -io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO) } else { result as i32 }
 }
 
 /// One core's view of the pool.

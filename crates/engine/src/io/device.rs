@@ -6,6 +6,7 @@ use std::io;
 use std::time::Duration;
 
 /// The disk of one core.
+#[allow(clippy::large_enum_variant)] // there is one of them a core
 pub(crate) enum Device {
     Ring(RingIo),
     Pool(PoolIo),

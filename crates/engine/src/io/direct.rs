@@ -52,7 +52,11 @@ pub(crate) fn open_for_reads(path: &Path, direct: Direct) -> io::Result<OpenedFi
     match open_direct(path) {
         Ok(file) => {
             let warning = medium.in_memory.then(|| {
-                format!("{} is on {}, which is memory: latencies are not those of a disk", path.display(), medium.file_system)
+                format!(
+                    "{} is on {}, which is memory: latencies are not those of a disk",
+                    path.display(),
+                    medium.file_system
+                )
             });
             Ok(OpenedFile { file, direct: true, medium, warning })
         }
@@ -98,7 +102,8 @@ fn medium_of(file: &File) -> Medium {
         return Medium { file_system: "unknown".into(), in_memory: false };
     }
     let kind = stat.f_type as u64 & 0xffff_ffff;
-    let name = KNOWN_FILE_SYSTEMS.iter().find(|(magic, _)| *magic == kind).map(|(_, name)| (*name).to_owned());
+    let name =
+        KNOWN_FILE_SYSTEMS.iter().find(|(magic, _)| *magic == kind).map(|(_, name)| (*name).to_owned());
     let file_system = name.unwrap_or_else(|| format!("{kind:#x}"));
     let in_memory = matches!(file_system.as_str(), "tmpfs" | "ramfs");
     Medium { file_system, in_memory }

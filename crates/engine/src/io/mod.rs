@@ -8,6 +8,7 @@ mod ring;
 
 pub(crate) use blocking_pool::{BlockingPool, PoolIo};
 pub(crate) use device::Device;
-pub(crate) use direct::{Direct, Medium, OpenedFile, open_for_reads};
+pub use direct::Direct;
+pub(crate) use direct::{OpenedFile, open_for_reads};
 pub(crate) use mapped::{MapIo, map_file};
 pub(crate) use ring::{RingIo, probe_ring};

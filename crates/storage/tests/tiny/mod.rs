@@ -138,5 +138,5 @@ pub fn load_all(dir: &Path) -> Result<(), StorageError> {
 
 /// A checksum as headers store it.
 pub fn masked(crc: u32) -> u32 {
-    ((crc >> 15) | (crc << 17)).wrapping_add(0xa282_ead8)
+    crc.rotate_right(15).wrapping_add(0xa282_ead8)
 }

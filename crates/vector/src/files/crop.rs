@@ -1,9 +1,10 @@
 //! Making a partial download of a big-ann file whole.
 
-use super::format::{FileFormat, MAX_DIM};
+use super::format::FileFormat;
 use super::raw::RawFile;
 use super::writer::big_ann_header;
 use super::{FileError, FileProblem};
+use crate::MAX_DIM;
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::path::Path;

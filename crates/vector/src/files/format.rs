@@ -7,9 +7,6 @@ use std::path::Path;
 #[cfg(target_endian = "big")]
 compile_error!("vector files are little-endian; big-endian machines are not supported");
 
-/// Largest dimension that files, kernels and indexes accept.
-pub const MAX_DIM: usize = 8192;
-
 /// A vector file format.
 ///
 /// | family | layout |
@@ -122,7 +119,7 @@ pub(super) struct RowLayout {
     pub stride: u64,
     /// Number of rows.
     pub rows: u64,
-    /// Elements a row, 1 to [`MAX_DIM`].
+    /// Elements a row, 1 to [`MAX_DIM`](crate::MAX_DIM).
     pub dim: usize,
     /// Element type.
     pub element: ElementType,

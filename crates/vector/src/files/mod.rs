@@ -21,7 +21,7 @@ pub(crate) use raw::RawFile;
 
 pub use crop::crop_big_ann;
 pub use error::{FileError, FileProblem};
-pub use format::{FileFormat, MAX_DIM};
+pub use format::FileFormat;
 pub use keys::{read_keys, write_keys};
 pub use mapped::MappedRows;
 pub use open::VectorFile;

@@ -1,8 +1,9 @@
 //! Opening a vector file: header against length first, rows afterwards.
 
-use super::format::{FileFormat, MAX_DIM, RowLayout};
+use super::format::{FileFormat, RowLayout};
 use super::raw::RawFile;
 use super::{FileError, FileProblem, FileRows, MappedRows, VectorWriter, npy, probe};
+use crate::MAX_DIM;
 use crate::{Element, ElementType, Matrix, RowSource};
 use half::f16;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! What a file looks like when it is not what its name says.
 
-use super::format::MAX_DIM;
 use super::raw::RawFile;
+use crate::MAX_DIM;
 use std::os::unix::fs::FileExt;
 
 /// First bytes that betray a kind of file.

@@ -1,8 +1,9 @@
 //! Writing vector files as a stream of rows.
 
-use super::format::{FileFormat, MAX_DIM};
+use super::format::FileFormat;
 use super::{AtomicFile, FileError, FileProblem, npy};
 use crate::Element;
+use crate::MAX_DIM;
 use std::marker::PhantomData;
 use std::path::Path;
 
