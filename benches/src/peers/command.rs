@@ -28,6 +28,9 @@ pub struct PeersArgs {
     /// Peers to run: diskannpy (on disk), hnswlib and faiss (in memory)
     #[arg(long, value_delimiter = ',', default_values = ["diskannpy", "hnswlib", "faiss"])]
     pub peers: Vec<String>,
+    /// Leave gleann out
+    #[arg(long)]
+    pub peers_only: bool,
     /// Neighbours asked for
     #[arg(long, default_value_t = 10)]
     pub k: u32,
@@ -77,7 +80,7 @@ pub fn run(args: PeersArgs) -> Result<()> {
     let python = python::ready(&work, args.python.as_deref())?;
     let drivers = python::install_drivers(&work)?;
     let mut contenders = Vec::new();
-    for &search in &args.search {
+    for &search in args.search.iter().filter(|_| !args.peers_only) {
         contenders.push(Contender::gleann(&work, args.index.clone(), search));
     }
     for peer in &args.peers {
@@ -85,6 +88,7 @@ pub fn run(args: PeersArgs) -> Result<()> {
     }
     let workload = Workload::new(&args, work);
     for contender in &contenders {
+        println!("{}: building its index unless it is there …", contender.name);
         let built = contender.build(&workload)?;
         println!("{}: index ready{}", contender.name, report::build_line(&built));
     }

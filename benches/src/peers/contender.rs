@@ -113,51 +113,18 @@ impl Contender {
     /// The system fails or prints something else than results.
     pub fn search(&self, workload: &Workload, plan: &Plan) -> Result<Vec<Row>> {
         let lists = plan.lists.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+        let shared = ["--list".to_owned(), lists.clone(), "--k".to_owned(), workload.args.k.to_string()];
         let rows = match &self.kind {
             Kind::Gleann { index, search } => {
                 let index = index.as_deref().unwrap_or(&self.folder);
-                let out = workload.work.join("gleann-round.jsonl");
-                let _ = std::fs::remove_file(&out);
                 let mut command = own_binary()?;
-                command.args([
-                    "run-bench",
-                    "--list",
-                    &lists,
-                    "--rounds",
-                    "1",
-                    "--search",
-                    &search.to_string(),
-                ]);
-                command.args([
-                    "--width",
-                    &workload.args.width.to_string(),
-                    "--k",
-                    &workload.args.k.to_string(),
-                ]);
-                let (threads, in_flight) = if plan.one_at_a_time { (1, 1) } else { (0, plan.concurrency) };
-                command.args(["--threads", &threads.to_string(), "--in-flight", &in_flight.to_string()]);
-                command.arg("--index").arg(index).arg("--out").arg(&out);
-                workload.files(&mut command);
-                self.output(&mut command)?;
-                read_rows(&out)?
+                command.arg("run-bench").args(shared).arg("--index").arg(index);
+                self.search_gleann(command, *search, (workload, plan))?
             }
             Kind::Peer { .. } => {
                 let mut command = self.driver("search", workload);
-                let threads = if plan.one_at_a_time { 1 } else { plan.concurrency };
-                command.args([
-                    "--list",
-                    &lists,
-                    "--threads",
-                    &threads.to_string(),
-                    "--k",
-                    &workload.args.k.to_string(),
-                ]);
-                command.args(["--width", &beam(workload.args.width).to_string()]);
-                if plan.one_at_a_time {
-                    command.arg("--one-at-a-time");
-                }
-                workload.files(&mut command);
-                self.output(&mut command)?.lines().map(parse_row).collect::<Result<_>>()?
+                command.args(shared);
+                self.search_peer(command, workload, plan)?
             }
         };
         anyhow::ensure!(
@@ -167,6 +134,44 @@ impl Contender {
             rows.len()
         );
         Ok(rows)
+    }
+
+    fn search_gleann(
+        &self,
+        mut command: Command,
+        search: Traversal,
+        run: (&Workload, &Plan),
+    ) -> Result<Vec<Row>> {
+        let (workload, plan) = run;
+        let out = workload.work.join("gleann-round.jsonl");
+        // Rows are appended; those of an earlier round must not be read again.
+        if out.exists() {
+            std::fs::remove_file(&out).with_context(|| format!("cannot remove {}", out.display()))?;
+        }
+        let (threads, in_flight) = if plan.one_at_a_time { (1, 1) } else { (0, plan.concurrency) };
+        command.args([
+            "--rounds",
+            "1",
+            "--search",
+            &search.to_string(),
+            "--width",
+            &workload.args.width.to_string(),
+        ]);
+        command.args(["--threads", &threads.to_string(), "--in-flight", &in_flight.to_string()]);
+        command.arg("--out").arg(&out);
+        workload.files(&mut command);
+        self.output(&mut command)?;
+        read_rows(&out)
+    }
+
+    fn search_peer(&self, mut command: Command, workload: &Workload, plan: &Plan) -> Result<Vec<Row>> {
+        let threads = if plan.one_at_a_time { 1 } else { plan.concurrency };
+        command.args(["--threads", &threads.to_string(), "--width", &beam(workload.args.width).to_string()]);
+        if plan.one_at_a_time {
+            command.arg("--one-at-a-time");
+        }
+        workload.files(&mut command);
+        self.output(&mut command)?.lines().map(parse_row).collect()
     }
 
     fn build_gleann(&self, workload: &Workload) -> Result<Value> {

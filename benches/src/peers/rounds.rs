@@ -29,7 +29,7 @@ pub struct Results {
 }
 
 impl Results {
-    /// All rows, for a results file. Rows name the system as the tables do.
+    /// All rows, for a results file.
     pub fn all_rows(&self) -> Vec<Row> {
         self.standings
             .iter()

@@ -97,12 +97,13 @@ impl Chart {
 
     fn draw_frame(&self, svg: &mut String) {
         let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
-        let middle = (LEFT + right) / 2.0;
         let _ = writeln!(svg, "<text class=\"title\" x=\"{LEFT}\" y=\"24\">{}</text>", escape(&self.title));
+        // As many decimals as the step needs, the same on every tick.
+        let step = self.x.ticks.windows(2).map(|pair| pair[1] - pair[0]).fold(1.0, f64::min);
+        let decimals = (-step.log10() - 1e-9).ceil().max(0.0) as usize;
         for &tick in &self.x.ticks {
             let x = self.place(tick, self.y.ticks[0]).0;
-            let label = format!("{:.4}", tick);
-            let label = label.trim_end_matches('0').trim_end_matches('.');
+            let label = format!("{tick:.decimals$}");
             let _ = writeln!(svg, "<path class=\"grid\" d=\"M{x:.1} {TOP}V{bottom}\"/>");
             let _ = writeln!(
                 svg,
@@ -121,6 +122,12 @@ impl Chart {
                 number(tick)
             );
         }
+        self.draw_titles(svg);
+    }
+
+    fn draw_titles(&self, svg: &mut String) {
+        let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
+        let middle = (LEFT + right) / 2.0;
         let _ = writeln!(svg, "<path class=\"frame\" d=\"M{LEFT} {TOP}V{bottom}H{right}\"/>");
         let _ = writeln!(
             svg,

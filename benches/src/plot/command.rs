@@ -37,10 +37,7 @@ pub fn run(args: PlotArgs) -> Result<()> {
 }
 
 /// Draws `rows` into `out`, as SVG or HTML by its ending.
-///
-/// # Errors
-/// The ending is neither, there are no rows, or the file cannot be written.
-pub fn write_figure(rows: &[Row], title: &str, out: &Path) -> Result<()> {
+fn write_figure(rows: &[Row], title: &str, out: &Path) -> Result<()> {
     if rows.is_empty() {
         bail!("nothing to plot: the result files hold no lines");
     }

@@ -76,11 +76,7 @@ pub enum Better {
 
 /// The Pareto front of (row, recall, value): best value first, each next point strictly improves recall. Returned
 /// in order of growing recall.
-pub fn front<'a>(
-    rows: &'a [Row],
-    value: impl Fn(&Row) -> Option<f64>,
-    better: Better,
-) -> Vec<(&'a Row, f64)> {
+pub fn front(rows: &[Row], value: impl Fn(&Row) -> Option<f64>, better: Better) -> Vec<(&Row, f64)> {
     let mut points: Vec<(&Row, f64)> =
         rows.iter().filter_map(|row| value(row).filter(|v| v.is_finite()).map(|v| (row, v))).collect();
     points.sort_by(|a, b| {

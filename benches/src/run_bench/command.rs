@@ -1,7 +1,8 @@
 //! Arguments of `run-bench`, resolved once into a job.
 
-use super::experiment::{Expectation, Experiment};
+use super::experiment::{Expectation, Experiment, hold_against};
 use crate::peers;
+use crate::row::read_rows;
 use crate::sweep::{Engine, Sweep, Traversal, Width};
 use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
@@ -29,6 +30,9 @@ pub struct RunBenchArgs {
     /// Show what would be measured, and stop
     #[arg(long)]
     dry_run: bool,
+    /// Hold the results in this file against the experiment's expectations, and measure nothing
+    #[arg(long, requires = "experiment", conflicts_with = "dry_run")]
+    check: Option<PathBuf>,
     #[command(flatten)]
     knobs: Knobs,
 }
@@ -100,6 +104,12 @@ pub struct Job {
 pub fn run(args: RunBenchArgs) -> Result<()> {
     if let Some(Target::Peers(args)) = args.target {
         return peers::run(*args);
+    }
+    if let (Some(results), Some(path)) = (&args.check, &args.experiment) {
+        let experiment = Experiment::read(path)?;
+        hold_against(&experiment.expectations, &read_rows(results)?)?;
+        println!("{} holds {} expectations", results.display(), experiment.expectations.len());
+        return Ok(());
     }
     let job = resolve(&args)?;
     if args.dry_run {

@@ -27,6 +27,7 @@
 //! ```
 
 use super::section::Section;
+use crate::row::Row;
 use crate::sweep::{Engine, SearchPoint, Sweep, Traversal, WIDTHS, Width};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
@@ -73,22 +74,48 @@ pub struct Expectation {
 
 impl Expectation {
     /// Whether it speaks about this point.
-    pub fn applies_to(&self, point: &SearchPoint) -> bool {
+    fn applies_to(&self, point: &SearchPoint) -> bool {
         self.search.is_none_or(|search| search == point.search)
             && self.width.is_none_or(|width| width == point.width)
             && self.list.is_none_or(|list| list == point.list)
     }
 
-    /// What is wrong with `recall` at this point, if it is one of this expectation's and falls short.
-    pub fn missed_by(&self, point: &SearchPoint, recall: f64) -> Option<String> {
-        let missed = self.applies_to(point) && recall < self.recall - self.tolerance;
+    /// What is wrong with `row`, if it is one of this expectation's and falls short.
+    fn missed_by(&self, row: &Row) -> Option<String> {
+        let missed = self.is_about(row) && row.recall < self.recall - self.tolerance;
         missed.then(|| {
             format!(
-                "search {}, width {}, list {}: recall {recall:.4}, expected at least {:.4} (tolerance {})",
-                point.search, point.width, point.list, self.recall, self.tolerance
+                "search {}, width {}, list {}: recall {:.4}, expected at least {:.4} (tolerance {})",
+                row.search,
+                row.width_name(),
+                row.list,
+                row.recall,
+                self.recall,
+                self.tolerance
             )
         })
     }
+
+    fn is_about(&self, row: &Row) -> bool {
+        let (Ok(search), Some(width)) = (row.search.parse(), row.width) else { return false };
+        self.applies_to(&SearchPoint { search, width, list: row.list })
+    }
+}
+
+/// Holds rows against what is expected of them.
+///
+/// # Errors
+/// An expectation is missed, or no row is there to meet it; the message lists all of them.
+pub fn hold_against(expectations: &[Expectation], rows: &[Row]) -> Result<()> {
+    let mut complaints: Vec<String> = Vec::new();
+    for (index, expectation) in expectations.iter().enumerate() {
+        complaints.extend(rows.iter().filter_map(|row| expectation.missed_by(row)));
+        if !rows.iter().any(|row| expectation.is_about(row)) {
+            complaints.push(format!("expect[{index}]: no result to hold against it"));
+        }
+    }
+    ensure!(complaints.is_empty(), "expectations missed:\n  {}", complaints.join("\n  "));
+    Ok(())
 }
 
 const COUNTS: std::ops::RangeInclusive<u32> = 1..=100_000;
@@ -129,15 +156,15 @@ impl Experiment {
     }
 
     fn check(&self, file: &str) -> Result<()> {
+        if let Some(list) = self.sweep.list.iter().find(|&&list| list < self.k) {
+            anyhow::bail!("{file}: key `sweep.list`: found {list}, expected at least k = {}", self.k);
+        }
         let points = self.sweep.search_points();
         for (index, expectation) in self.expectations.iter().enumerate() {
             ensure!(
                 points.iter().any(|point| expectation.applies_to(point)),
                 "{file}: key `expect[{index}]`: applies to no row, expected values that [sweep] holds"
             );
-        }
-        if let Some(list) = self.sweep.list.iter().find(|&&list| list < self.k) {
-            anyhow::bail!("{file}: key `sweep.list`: found {list}, expected at least k = {}", self.k);
         }
         Ok(())
     }
@@ -186,10 +213,19 @@ mod tests {
         let expected: Vec<bool> =
             points.iter().map(|point| experiment.expectations[0].applies_to(point)).collect();
         assert_eq!(expected, [false, true, false, false]);
-        let expectation = &experiment.expectations[0];
-        assert_eq!(expectation.missed_by(&points[1], 0.896), None);
-        assert!(expectation.missed_by(&points[1], 0.894).unwrap().contains("0.8940"));
-        assert_eq!(expectation.missed_by(&points[0], 0.1), None);
+
+        let row = |width: u32, list: u32, recall: f64| Row {
+            search: "pipe".into(),
+            width: Some(Width::Fixed(width)),
+            list,
+            recall,
+            ..Row::default()
+        };
+        let hold =
+            |rows: &[Row]| hold_against(&experiment.expectations, rows).map_err(|error| error.to_string());
+        assert_eq!(hold(&[row(4, 20, 0.896), row(4, 10, 0.1)]), Ok(()));
+        assert!(hold(&[row(4, 20, 0.894)]).unwrap_err().contains("recall 0.8940, expected at least 0.9000"));
+        assert!(hold(&[row(8, 20, 0.99)]).unwrap_err().contains("expect[0]: no result"));
     }
 
     #[test]
