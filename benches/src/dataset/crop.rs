@@ -50,8 +50,27 @@ fn write_truth<T: Element>(
     let params = TruthParams { metric: files.metric, k: K, block_bytes: BLOCK_BYTES };
     let truth = exact_truth(&base, &queries, params, progress)?;
     truth.write(&files.truth)?;
-    let meta = TruthMeta::new(files.metric, Fingerprint::of(&base)?, Fingerprint::of(&queries)?, &truth);
-    Ok(meta.write(&files.truth)?)
+    vouch(files)
+}
+
+/// Writes the side-car that ties a set's truth to its vectors, after the truth was found for just these.
+///
+/// # Errors
+/// A file cannot be read, or the side-car cannot be written.
+pub fn vouch(files: &SetFiles) -> anyhow::Result<()> {
+    let truth = GroundTruth::read(&files.truth)?;
+    let (base, query) = (fingerprint(&files.base)?, fingerprint(&files.query)?);
+    Ok(TruthMeta::new(files.metric, base, query, &truth).write(&files.truth)?)
+}
+
+fn fingerprint(path: &Path) -> anyhow::Result<Fingerprint> {
+    let file = VectorFile::open(path)?;
+    Ok(match file.element_type() {
+        ElementType::F32 => Fingerprint::of(&file.source::<f32>()?),
+        ElementType::F16 => Fingerprint::of(&file.source::<f16>()?),
+        ElementType::U8 => Fingerprint::of(&file.source::<u8>()?),
+        ElementType::I8 => Fingerprint::of(&file.source::<i8>()?),
+    }?)
 }
 
 /// Finds the truth of a few queries anew and compares; returns how many were compared.
@@ -158,14 +177,20 @@ mod tests {
         assert_eq!(crop[4..], whole[4..8 + 1000 * 128]);
         compute_truth(&files, &Silent).unwrap();
         assert_eq!(check_truth(&files, &Silent).unwrap(), RECHECKED);
-        let (base, query) = (VectorFile::open(&files.base).unwrap(), VectorFile::open(&files.query).unwrap());
-        let meta = TruthMeta::new(
-            Metric::L2,
-            Fingerprint::of(&base.source::<u8>().unwrap()).unwrap(),
-            Fingerprint::of(&query.source::<u8>().unwrap()).unwrap(),
-            &GroundTruth::read(&files.truth).unwrap(),
-        );
-        verify_sidecar(&files.truth, &meta).unwrap();
+        verify(&files);
+    }
+
+    #[test]
+    fn the_samples_have_side_cars() {
+        for name in ["sift-sample", "glove-sample"] {
+            verify(&sample(name).unwrap());
+        }
+    }
+
+    fn verify(files: &SetFiles) {
+        let truth = GroundTruth::read(&files.truth).unwrap();
+        let (base, query) = (fingerprint(&files.base).unwrap(), fingerprint(&files.query).unwrap());
+        verify_sidecar(&files.truth, &TruthMeta::new(Metric::L2, base, query, &truth)).unwrap();
     }
 
     #[test]
