@@ -75,7 +75,7 @@ pub fn details(set: &DataSet) -> String {
 pub fn needs(set: &DataSet) -> Option<String> {
     let Obtain::Packages(made) = &set.obtain else { return None };
     Some(format!(
-        "about {} MB of packages, {} minutes of CPU, {} GB of memory, ",
+        "about {} MB of packages, {} min of CPU, {} GB of memory, ",
         grouped(made.download_mb),
         made.cpu_minutes,
         made.memory_gb
