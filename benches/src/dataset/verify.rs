@@ -182,15 +182,21 @@ mod tests {
         let set = catalogue.find("glove100").unwrap();
         let folder = dir.path().join("glove100");
         std::fs::create_dir(&folder).unwrap();
-        let sample = sample("glove-sample").unwrap();
-        std::fs::copy(&sample.base, folder.join("base.fbin")).unwrap();
-        std::fs::copy(&sample.query, folder.join("query.fbin")).unwrap();
-        let message = check(set, dir.path(), set.rows).unwrap_err().to_string();
-        assert!(message.contains("5000 rows, expected 336479"), "{message}");
-        assert!(known_checksums(set, &folder).unwrap_err().to_string().contains("SHA-256"));
+        let small = sample("glove-sample").unwrap();
+        std::fs::copy(&small.base, folder.join("base.fbin")).unwrap();
+        std::fs::copy(&small.query, folder.join("query.fbin")).unwrap();
+        // What may rightly differ is told; what may not is refused.
+        let files = files_of(set, dir.path(), set.rows);
+        let notes = check_shapes(set, &files, set.rows).unwrap();
+        assert!(notes[0].contains("5000 rows, expected 336479"), "{notes:?}");
+        assert!(known_checksums(set, &folder).unwrap()[0].contains("no fault by itself"));
+        let strict = catalogue.find("glove-sample").unwrap();
+        let message = check_shapes(strict, &files, 4999).unwrap_err().to_string();
+        assert!(message.contains("5000 rows, expected 4999"), "{message}");
+        std::fs::write(folder.join("gt.bin"), "x").unwrap();
+        assert!(known_checksums(strict, &folder).unwrap_err().to_string().contains("SHA-256"));
         let other = catalogue.find("deep96").unwrap();
-        let message =
-            check_shapes(other, &files_of(set, dir.path(), set.rows), 5000).unwrap_err().to_string();
+        let message = check_shapes(other, &files, 5000).unwrap_err().to_string();
         assert!(message.contains("100 × f32, expected 96 × f32"), "{message}");
     }
 
