@@ -1,9 +1,9 @@
 //! The codebook of a product quantiser: how the dimensions are split into chunks, and the centroids of each chunk.
 
 use crate::QuantError;
-use crate::lanes::TABLE_WIDTH;
-use gleann_vector::MAX_DIM;
-use gleann_vector::{Matrix, Metric, check_finite};
+use crate::kernels::{TABLE_WIDTH, TableRow};
+use crate::simd::{LANES, Lane};
+use gleann_vector::{MAX_DIM, Metric, check_finite};
 use std::ops::Range;
 
 /// Centroids of a chunk at most: a code has one byte a chunk.
@@ -20,7 +20,7 @@ pub struct Codebook {
     counts: Vec<usize>,
     mean: Vec<f32>,
     /// Row `d`: component `d` of the (at most 256) centroids of the chunk that holds dimension `d`.
-    planes: Matrix<f32>,
+    planes: Vec<TableRow>,
 }
 
 /// What a codebook consists of, as it is stored.
@@ -46,14 +46,14 @@ impl Codebook {
     pub fn from_parts(parts: CodebookParts) -> Result<Self, QuantError> {
         let CodebookParts { metric, bounds, counts, mean, centroids } = parts;
         check_parts(&bounds, &counts, &mean, &centroids)?;
-        let mut planes = Matrix::zeroed(mean.len(), TABLE_WIDTH);
+        let mut planes = vec![[Lane::ZERO; TABLE_WIDTH / LANES]; mean.len()];
         let mut rest = &centroids[..];
         for (chunk, &count) in counts.iter().enumerate() {
             let (start, width) = (bounds[chunk], bounds[chunk + 1] - bounds[chunk]);
             let (rows, after) = rest.split_at(count * width);
             for (id, row) in rows.chunks_exact(width).enumerate() {
                 for (d, &value) in row.iter().enumerate() {
-                    planes.row_mut(start + d)[id] = value;
+                    planes[start + d][id / LANES].0[id % LANES] = value;
                 }
             }
             rest = after;
@@ -104,7 +104,7 @@ impl Codebook {
 
     /// Bytes this codebook takes in memory.
     pub fn memory_bytes(&self) -> usize {
-        size_of_val(self.planes.as_slice())
+        size_of_val(&self.planes[..])
             + size_of_val(&self.mean[..])
             + size_of_val(&self.bounds[..])
             + size_of_val(&self.counts[..])
@@ -118,7 +118,7 @@ impl Codebook {
         assert!(code.len() == self.chunks() && row.len() == self.dim(), "code or row of another size");
         for (chunk, &id) in code.iter().enumerate() {
             for d in self.chunk(chunk) {
-                row[d] = self.planes.row(d)[id as usize] + self.mean[d];
+                row[d] = self.component(d, id as usize) + self.mean[d];
             }
         }
     }
@@ -126,14 +126,17 @@ impl Codebook {
     /// The centroids of `chunk`, row-major, less the mean.
     pub(crate) fn centroid_rows(&self, chunk: usize) -> Vec<f32> {
         let ids = 0..self.counts[chunk];
-        ids.flat_map(|id| self.chunk(chunk).map(move |d| self.planes.row(d)[id])).collect()
+        ids.flat_map(|id| self.chunk(chunk).map(move |d| self.component(d, id))).collect()
     }
 
     /// The planes of `chunk`: for each of its dimensions, that component of 256 centroids.
     #[inline]
-    pub(crate) fn planes(&self, chunk: usize) -> &[f32] {
-        let Range { start, end } = self.chunk(chunk);
-        &self.planes.as_slice()[start * TABLE_WIDTH..end * TABLE_WIDTH]
+    pub(crate) fn planes(&self, chunk: usize) -> &[TableRow] {
+        &self.planes[self.chunk(chunk)]
+    }
+
+    fn component(&self, dimension: usize, id: usize) -> f32 {
+        self.planes[dimension][id / LANES].0[id % LANES]
     }
 }
 

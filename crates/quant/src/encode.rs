@@ -1,8 +1,9 @@
 //! Rows to codes.
 
 use crate::Codebook;
-use crate::lanes::{CentroidSet, LANES, Lane, Path, nearest_in_blocks};
+use crate::kernels::{CentroidSet, nearest_in_blocks};
 use crate::rows::{centre, transpose};
+use crate::simd::{LANES, Lane, Path};
 use gleann_vector::Element;
 use rayon::prelude::*;
 

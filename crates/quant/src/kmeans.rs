@@ -1,9 +1,10 @@
 //! Lloyd's k-means: the same centroids whatever the number of threads. Work is split by the shape of the input alone,
 //! and partial sums are added in the order of the splits.
 
-use crate::lanes::{CentroidSet, LANES, Path, nearest_in_blocks};
+use crate::kernels::{CentroidSet, nearest_in_blocks};
 use crate::rows::{RowBlocks, tame};
 use crate::seeding::plus_plus;
+use crate::simd::{LANES, Path};
 use gleann_vector::Matrix;
 use rayon::prelude::*;
 

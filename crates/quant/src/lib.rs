@@ -9,11 +9,12 @@ mod codebook;
 mod codes;
 mod encode;
 mod error;
+mod kernels;
 mod kmeans;
-mod lanes;
 mod nearest;
 mod rows;
 mod seeding;
+mod simd;
 mod table;
 mod train;
 

@@ -1,7 +1,8 @@
 //! Which centroids a row is nearest to.
 
-use crate::lanes::{CentroidSet, LANES, Lane, Path, nearest_two_in_blocks};
+use crate::kernels::{CentroidSet, nearest_two_in_blocks};
 use crate::rows::transpose;
+use crate::simd::{LANES, Lane, Path};
 use gleann_vector::{Element, Matrix};
 use rayon::prelude::*;
 

@@ -1,7 +1,7 @@
 //! From rows as users have them to rows as the kernels read them: clamped, normalised for cosine, less the mean, and
 //! transposed into blocks of sixteen.
 
-use crate::lanes::{LANES, Lane};
+use crate::simd::{LANES, Lane};
 use gleann_vector::{Element, Metric};
 
 /// Largest magnitude of a component that is taken as it is. Larger ones are clamped here (and refused in training):
@@ -10,6 +10,7 @@ pub(crate) const LIMIT: f32 = 1e16;
 
 /// Clamped to ±[`LIMIT`]; NaN becomes −[`LIMIT`], so nothing behind this point meets one.
 #[inline(always)]
+#[allow(clippy::manual_clamp, reason = "clamp lets NaN through")]
 pub(crate) fn tame(value: f32) -> f32 {
     value.max(-LIMIT).min(LIMIT)
 }

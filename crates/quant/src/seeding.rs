@@ -1,8 +1,9 @@
 //! Where k-means starts: k-means++ (Arthur and Vassilvitskii, 2007). Every next seed is a row drawn with a probability
 //! proportional to its squared distance from the seeds so far, so equal rows are never drawn twice.
 
-use crate::lanes::{LANES, Lane, Path, shrink_distances};
+use crate::kernels::shrink_distances;
 use crate::rows::RowBlocks;
+use crate::simd::{LANES, Lane, Path};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;

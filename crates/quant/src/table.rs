@@ -1,7 +1,8 @@
 //! Per query: the distance of the query to every centroid of every chunk, and the sums of them that estimate distances.
 
-use crate::lanes::{Path, TABLE_WIDTH, fill_chunk};
+use crate::kernels::{TABLE_WIDTH, TableRow, fill_chunk};
 use crate::rows::{row_scale, tame};
+use crate::simd::{LANES, Lane, Path};
 use crate::{Codebook, Codes};
 use gleann_vector::Metric;
 
@@ -18,7 +19,7 @@ const AHEAD: usize = 16;
 /// cosine with q̂ the normalised query.
 #[derive(Debug, Default)]
 pub struct DistanceTable {
-    entries: Vec<[f32; TABLE_WIDTH]>,
+    entries: Vec<TableRow>,
     query: Vec<f32>,
     bias: f32,
     chunks: usize,
@@ -56,7 +57,7 @@ impl DistanceTable {
         }
         self.chunks = codebook.chunks();
         if self.entries.len() < self.chunks {
-            self.entries.resize(self.chunks, [0.0; TABLE_WIDTH]);
+            self.entries.resize(self.chunks, [Lane::ZERO; TABLE_WIDTH / LANES]);
         }
         let path = Path::best();
         for (chunk, table) in self.entries[..self.chunks].iter_mut().enumerate() {
@@ -96,7 +97,7 @@ impl DistanceTable {
 
     #[inline(always)]
     fn sum<const N: usize>(&self, codes: [&[u8]; N]) -> [f32; N] {
-        let tables = &self.entries[..self.chunks];
+        let tables: &[[f32; TABLE_WIDTH]] = bytemuck::cast_slice(&self.entries[..self.chunks]);
         let codes = codes.map(|code| &code[..tables.len()]);
         let mut sums = [self.bias; N];
         for (chunk, table) in tables.iter().enumerate() {

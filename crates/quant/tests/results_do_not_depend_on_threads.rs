@@ -7,7 +7,7 @@ use gleann_quant::{Codebook, KMeansParams, PqParams, kmeans, nearest_two_rows};
 use gleann_vector::{Matrix, Metric, Silent};
 
 fn in_pool<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a small pool").install(work)
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! What a core runs on: a glommio executor with an io_uring, or a plain thread over another disk. The work is
 //! the same; only the waiting for new jobs differs.
 
-use crate::executor::core::{Answers, Core, CoreGauge, WallClock};
 use crate::executor::cpus::bind_thread;
 use crate::executor::job::Job;
+use crate::executor::worker::{Answers, Core, CoreGauge, WallClock};
 use crate::io::{BlockingPool, Device, MapIo, RingIo, probe_ring};
 use crate::keys::Keys;
 use gleann_search::{Driver, MAX_WIDTH, SearchIndex, Turn};

@@ -1,9 +1,9 @@
 //! The executors of an index: one per core, each running searches over a disk of its own.
 
-mod core;
 mod cpus;
 mod host;
 mod job;
+mod worker;
 
 pub(crate) use cpus::{allowed_cpus, bind_thread};
 pub(crate) use host::{Executors, HostOptions};

@@ -23,7 +23,8 @@ pub fn clustered(rows: usize, dim: usize, seed: u64) -> Matrix<f32> {
 
 /// The same values as another element type.
 pub fn cast<T: Element>(rows: &Matrix<f32>) -> Matrix<T> {
-    let values: Vec<T> = rows.as_slice().iter().map(|&x| T::from_f32(x).unwrap()).collect();
+    let values: Vec<T> =
+        rows.as_slice().iter().map(|&x| T::from_f32(x).expect("small values fit every type")).collect();
     if values.is_empty() {
         Matrix::zeroed(rows.rows(), rows.dim())
     } else {
@@ -33,14 +34,15 @@ pub fn cast<T: Element>(rows: &Matrix<f32>) -> Matrix<T> {
 
 /// A codebook with a few rounds of training.
 pub fn train(sample: &Matrix<f32>, metric: Metric, chunks: usize) -> Codebook {
-    Codebook::train(sample, PqParams { rounds: 4, ..PqParams::new(metric, chunks) }, &Silent).unwrap()
+    Codebook::train(sample, PqParams { rounds: 4, ..PqParams::new(metric, chunks) }, &Silent)
+        .expect("a sound sample")
 }
 
 /// The codes of all rows.
 pub fn encode<T: Element>(codebook: &Codebook, rows: &Matrix<T>) -> Codes {
     let mut bytes = Matrix::zeroed(rows.rows(), codebook.chunks());
     codebook.encode_rows(rows.as_slice(), bytes.as_mut_slice());
-    Codes::new(bytes, codebook).unwrap()
+    Codes::new(bytes, codebook).expect("codes of this codebook")
 }
 
 /// `row` in f64, normalised under cosine; a zero row stays zero.
