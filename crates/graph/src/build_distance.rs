@@ -50,10 +50,7 @@ impl<T: Element> BuildDistance<T> {
     /// Distances from row `from` to the rows `ids`, into the first `ids.len()` places of `out`.
     #[inline]
     pub fn to_rows(&self, vectors: &Matrix<T>, from: u32, ids: &[u32], out: &mut [f32]) {
-        let row = vectors.row(from as usize);
-        for (&id, out) in ids.iter().zip(&mut *out) {
-            *out = self.kernel.between(row, vectors.row(id as usize));
-        }
+        self.kernel.to_gathered(vectors.row(from as usize), vectors, ids, &mut out[..ids.len()]);
         if !self.extra.is_empty() {
             let own = self.extra(from);
             for (&id, out) in ids.iter().zip(out) {
@@ -74,7 +71,7 @@ fn extra_components<T: Element>(vectors: &Matrix<T>) -> Vec<f32> {
 /// Candidate vectors copied side by side, so that the pair distances of a prune run in the nearest cache.
 #[derive(Debug)]
 pub struct Gathered<T: Element> {
-    rows: Vec<T>,
+    rows: Matrix<T>,
     extra: Vec<f32>,
 }
 
@@ -87,7 +84,7 @@ impl<T: Element> Default for Gathered<T> {
 impl<T: Element> Gathered<T> {
     /// No rows.
     pub fn empty() -> Self {
-        Self { rows: Vec::new(), extra: Vec::new() }
+        Self { rows: Matrix::zeroed(0, 0), extra: Vec::new() }
     }
 
     /// Copies the rows `ids` of `vectors`, in that order; keeps its memory between calls.
@@ -97,13 +94,17 @@ impl<T: Element> Gathered<T> {
         distance: &BuildDistance<T>,
         ids: impl Iterator<Item = u32> + Clone,
     ) {
+        let mut count = 0;
         for id in ids.clone() {
             vectors.prefetch(id as usize);
+            count += 1;
         }
-        self.rows.clear();
+        if self.rows.rows() < count || self.rows.dim() != vectors.dim() {
+            self.rows = Matrix::zeroed(count.next_power_of_two(), vectors.dim());
+        }
         self.extra.clear();
-        for id in ids {
-            self.rows.extend_from_slice(vectors.row(id as usize));
+        for (place, id) in self.rows.as_mut_slice().chunks_exact_mut(vectors.dim()).zip(ids) {
+            place.copy_from_slice(vectors.row(id as usize));
             if !distance.extra.is_empty() {
                 self.extra.push(distance.extra[id as usize]);
             }
@@ -124,12 +125,8 @@ struct GatheredPairs<'a, T: Element> {
 impl<T: Element> crate::Pairs for GatheredPairs<'_, T> {
     #[inline]
     fn distances(&mut self, from: u32, to: &[u32], out: &mut [f32]) {
-        let dim = self.distance.kernel.dim();
-        let row = |position: u32| &self.gathered.rows[position as usize * dim..][..dim];
-        let own = row(from);
-        for (&position, out) in to.iter().zip(&mut *out) {
-            *out = self.distance.kernel.between(own, row(position));
-        }
+        let rows = &self.gathered.rows;
+        self.distance.kernel.to_gathered(rows.row(from as usize), rows, to, &mut out[..to.len()]);
         if let Some(&own) = self.gathered.extra.get(from as usize) {
             for (&position, out) in to.iter().zip(out) {
                 *out += (own - self.gathered.extra[position as usize]).powi(2);

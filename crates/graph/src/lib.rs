@@ -26,7 +26,7 @@ pub use entry::nearest_to_mean;
 pub use graph::Graph;
 pub use lists::{AdjacencyRows, ListBlock};
 pub use memory::{Rows, memory_estimate};
-pub use params::{BuildParams, ParamsError, PruneParams};
+pub use params::{BuildParams, ParamsError, PruneParams, Saturate};
 pub use prune::{Candidate, Pairs, Prune, Step};
 pub use reach::{Reached, reachable, repair};
 pub use search::{Counts, QueryTarget, RowTarget, Searcher, Target};

@@ -33,9 +33,7 @@ impl<T: Element> Target for QueryTarget<'_, T> {
 
     #[inline]
     fn distances(&self, ids: &[u32], out: &mut [f32]) {
-        for (&id, out) in ids.iter().zip(out) {
-            *out = self.distance.between(self.query, self.vectors.row(id as usize));
-        }
+        self.distance.to_gathered(self.query, self.vectors, ids, &mut out[..ids.len()]);
     }
 }
 

@@ -64,7 +64,7 @@ pub fn build<T: Element>(
         )?;
     }
     progress.phase("final prune", vectors.rows() as u64);
-    prune_long_lists(&work, &mut graph, params.prune(params.alpha))?;
+    prune_long_lists(&work, &mut graph, params.last_prune())?;
     Ok(graph)
 }
 
