@@ -9,14 +9,15 @@ use std::marker::PhantomData;
 /// The kernels of an element type and metric.
 pub(super) fn kernels(element: ElementType, metric: Metric) -> Kernels {
     match element {
-        ElementType::F32 => of_metric::<Floats<f32>>(metric),
-        ElementType::F16 => of_metric::<Floats<f16>>(metric),
-        ElementType::U8 => of_metric::<Words<u8>>(metric),
-        ElementType::I8 => of_metric::<Words<i8>>(metric),
+        ElementType::F32 => of_floats::<Floats<f32>>(metric),
+        ElementType::F16 => of_floats::<Floats<f16>>(metric),
+        ElementType::U8 => of_bytes::<Words<u8>>(metric),
+        ElementType::I8 => of_bytes::<Words<i8>>(metric),
     }
 }
 
-entries!(of_metric, 2, target_feature(enable = "avx2,fma,f16c"));
+entries!(of_floats, shape: 2 x 4, cosine: 2 x 2, target_feature(enable = "avx2,fma,f16c"));
+entries!(of_bytes, shape: 4 x 2, cosine: 2 x 2, target_feature(enable = "avx2"));
 
 /// Elements that eight f32 lanes can be loaded from.
 trait LoadFloats: Element {

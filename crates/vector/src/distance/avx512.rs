@@ -26,8 +26,8 @@ pub(super) fn kernels_vnni(element: ElementType, metric: Metric) -> Kernels {
     }
 }
 
-entries!(of_metric, 4, target_feature(enable = "avx512f,avx512bw,avx512vl"));
-entries!(of_metric_vnni, 4, target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni"));
+entries!(of_metric, shape: 4 x 4, cosine: 2 x 4, target_feature(enable = "avx512f,avx512bw,avx512vl"));
+entries!(of_metric_vnni, shape: 4 x 2, cosine: 2 x 2, target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni"));
 
 /// The first `count` bits set; `count` is below 64.
 fn low_bits(count: usize) -> u64 {
@@ -37,14 +37,24 @@ fn low_bits(count: usize) -> u64 {
 /// Elements that sixteen f32 lanes can be loaded from.
 trait LoadFloats: Element {
     /// # Safety
+    /// The processor has AVX-512 F, BW and VL; sixteen elements at `from` are valid.
+    unsafe fn load(from: *const Self) -> __m512;
+    /// # Safety
     /// The processor has AVX-512 F, BW and VL. Of the sixteen elements from `from`, those in `mask` are valid.
-    unsafe fn load(from: *const Self, mask: u16) -> __m512;
+    unsafe fn load_masked(from: *const Self, mask: u16) -> __m512;
 }
 
 impl LoadFloats for f32 {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-    unsafe fn load(from: *const f32, mask: u16) -> __m512 {
+    unsafe fn load(from: *const f32) -> __m512 {
+        // SAFETY: the caller's promise.
+        unsafe { _mm512_loadu_ps(from) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+    unsafe fn load_masked(from: *const f32, mask: u16) -> __m512 {
         // SAFETY: the caller's promise.
         unsafe { _mm512_maskz_loadu_ps(mask, from) }
     }
@@ -53,7 +63,14 @@ impl LoadFloats for f32 {
 impl LoadFloats for f16 {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-    unsafe fn load(from: *const f16, mask: u16) -> __m512 {
+    unsafe fn load(from: *const f16) -> __m512 {
+        // SAFETY: the caller's promise.
+        _mm512_cvtph_ps(unsafe { _mm256_loadu_si256(from.cast()) })
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+    unsafe fn load_masked(from: *const f16, mask: u16) -> __m512 {
         // SAFETY: the caller's promise.
         _mm512_cvtph_ps(unsafe { _mm256_maskz_loadu_epi16(mask, from.cast()) })
     }
@@ -75,14 +92,14 @@ unsafe impl<T: LoadFloats> Lanes for Floats<T> {
     #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
     unsafe fn load(from: *const T) -> __m512 {
         // SAFETY: the caller's promise.
-        unsafe { T::load(from, u16::MAX) }
+        unsafe { T::load(from) }
     }
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
     unsafe fn load_tail(row: *const T, at: usize, dim: usize) -> __m512 {
         // SAFETY: the mask names the elements at .. dim.
-        unsafe { T::load(row.add(at), low_bits(dim - at) as u16) }
+        unsafe { T::load_masked(row.add(at), low_bits(dim - at) as u16) }
     }
 
     #[inline]
@@ -175,27 +192,25 @@ fn fold_integers<const N: usize>(sums: [__m512i; N]) -> [i32; N] {
 }
 
 /// Bytes that can be widened to 16-bit words.
-trait LoadWords: Element {
+trait Widen: Element {
     /// # Safety
-    /// The processor has AVX-512 F, BW and VL. Of the 32 elements from `from`, those in `mask` are valid.
-    unsafe fn load(from: *const Self, mask: u32) -> __m512i;
+    /// The processor has AVX-512 BW.
+    unsafe fn widen(bytes: __m256i) -> __m512i;
 }
 
-impl LoadWords for u8 {
+impl Widen for u8 {
     #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-    unsafe fn load(from: *const u8, mask: u32) -> __m512i {
-        // SAFETY: the caller's promise.
-        _mm512_cvtepu8_epi16(unsafe { _mm256_maskz_loadu_epi8(mask, from.cast()) })
+    #[target_feature(enable = "avx512f,avx512bw")]
+    unsafe fn widen(bytes: __m256i) -> __m512i {
+        _mm512_cvtepu8_epi16(bytes)
     }
 }
 
-impl LoadWords for i8 {
+impl Widen for i8 {
     #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-    unsafe fn load(from: *const i8, mask: u32) -> __m512i {
-        // SAFETY: the caller's promise.
-        _mm512_cvtepi8_epi16(unsafe { _mm256_maskz_loadu_epi8(mask, from) })
+    #[target_feature(enable = "avx512f,avx512bw")]
+    unsafe fn widen(bytes: __m256i) -> __m512i {
+        _mm512_cvtepi8_epi16(bytes)
     }
 }
 
@@ -204,7 +219,7 @@ impl LoadWords for i8 {
 struct Words<T>(PhantomData<T>);
 
 // SAFETY: every function enables what it uses; loads touch the named elements only.
-unsafe impl<T: LoadWords> Lanes for Words<T> {
+unsafe impl<T: Widen> Lanes for Words<T> {
     type Element = T;
     type Chunk = __m512i;
     type Sum = __m512i;
@@ -215,14 +230,14 @@ unsafe impl<T: LoadWords> Lanes for Words<T> {
     #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
     unsafe fn load(from: *const T) -> __m512i {
         // SAFETY: the caller's promise.
-        unsafe { T::load(from, u32::MAX) }
+        unsafe { T::widen(_mm256_loadu_si256(from.cast())) }
     }
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
     unsafe fn load_tail(row: *const T, at: usize, dim: usize) -> __m512i {
         // SAFETY: the mask names the elements at .. dim.
-        unsafe { T::load(row.add(at), low_bits(dim - at) as u32) }
+        unsafe { T::widen(_mm256_maskz_loadu_epi8(low_bits(dim - at) as u32, row.add(at).cast())) }
     }
 
     #[inline]

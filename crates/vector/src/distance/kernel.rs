@@ -4,27 +4,27 @@
 use super::measure::{Measure, Tally};
 use crate::Element;
 
-/// Independent partial sums a row: enough to hide the latency of a fused multiply-add.
-const UNROLL: usize = 4;
-
 /// Bytes of rows that are kept on their way from memory ahead of use.
 const PREFETCH_BYTES: usize = 2048;
 const CACHE_LINE: usize = 64;
 
-/// Ordering distance of the vectors at two addresses, of `dim` elements each.
-pub(super) type Pair = unsafe fn(*const u8, *const u8, usize) -> f32;
-/// Ordering distances of a query (first) to contiguous rows (second) of `dim` elements (third).
-pub(super) type Many = unsafe fn(*const u8, *const u8, usize, &mut [f32]);
-/// Ordering distances of a query to the rows with the given ids, counted from the second address.
-pub(super) type Gathered = unsafe fn(*const u8, *const u8, usize, &[u32], &mut [f32]);
+/// A query and the rows it is measured against. The element type is erased; `rows` counts rows of `dim` elements.
+pub(super) struct Batch<'a> {
+    pub(super) query: *const u8,
+    pub(super) rows: *const u8,
+    pub(super) dim: usize,
+    /// Row numbers; without them the first rows are meant, one after the other.
+    pub(super) ids: Option<&'a [u32]>,
+}
 
-/// The three entries for one element type, metric and instruction set. The types are erased: the caller promises
-/// addresses of elements of the type the kernels were made for, and a processor that has the instructions.
+/// The entries for one element type, metric and instruction set. The caller promises addresses of elements of that
+/// type, valid for `dim` elements each, and a processor that has the instructions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Kernels {
-    pub(super) pair: Pair,
-    pub(super) many: Many,
-    pub(super) gathered: Gathered,
+    /// Ordering distance of the vectors at two addresses, of so many elements.
+    pub(super) pair: unsafe fn(*const u8, *const u8, usize) -> f32,
+    /// Ordering distance of each row of a batch.
+    pub(super) batch: unsafe fn(&Batch<'_>, &mut [f32]),
 }
 
 /// What an instruction set does with chunks of one element type.
@@ -110,50 +110,77 @@ impl Total for i32 {
     }
 }
 
-/// The sums of `query` against each of `N` rows, in one walk.
+/// The sums of `query` against each of `N` rows, in one walk. `U` independent sums a row hide the latency of the
+/// additions; the order of additions within a row does not depend on `N`.
 ///
 /// # Safety
 /// All addresses are valid for `dim` elements; the processor has the instruction set of `L`.
 #[inline(always)]
-pub(super) unsafe fn walk<L: Lanes, S: Tally<L>, const N: usize>(
+pub(super) unsafe fn walk<L: Lanes, S: Tally<L>, const N: usize, const U: usize>(
     query: *const L::Element,
     rows: [*const L::Element; N],
     dim: usize,
 ) -> [S; N] {
+    const { assert!(U == 1 || U == 2 || U == 4) };
     // SAFETY: whole chunks are read where they end at or before `dim`, a tail where it begins before `dim`.
     unsafe {
-        let mut sums = [[S::zero(); UNROLL]; N];
+        let mut sums = [[S::zero(); N]; U];
         let mut at = 0;
-        while at + UNROLL * L::WIDTH <= dim {
-            for u in 0..UNROLL {
-                let q = L::load(query.add(at + u * L::WIDTH));
-                for r in 0..N {
-                    sums[r][u] = sums[r][u].add(q, L::load(rows[r].add(at + u * L::WIDTH)));
-                }
+        while at + U * L::WIDTH <= dim {
+            for u in 0..U {
+                add_chunk::<L, S, N>(&mut sums[u], query, rows, at + u * L::WIDTH);
             }
-            at += UNROLL * L::WIDTH;
+            at += U * L::WIDTH;
         }
-        for u in 0..UNROLL - 1 {
-            if at + L::WIDTH > dim {
-                break;
-            }
-            let q = L::load(query.add(at));
-            for r in 0..N {
-                sums[r][u] = sums[r][u].add(q, L::load(rows[r].add(at)));
-            }
+        // Written out: sums indexed by a variable would live in memory.
+        if U > 1 && at + L::WIDTH <= dim {
+            add_chunk::<L, S, N>(&mut sums[0], query, rows, at);
+            at += L::WIDTH;
+        }
+        if U > 2 && at + L::WIDTH <= dim {
+            add_chunk::<L, S, N>(&mut sums[1], query, rows, at);
+            at += L::WIDTH;
+        }
+        if U > 2 && at + L::WIDTH <= dim {
+            add_chunk::<L, S, N>(&mut sums[2 % U], query, rows, at);
             at += L::WIDTH;
         }
         if at < dim {
             let q = L::load_tail(query, at, dim);
             for r in 0..N {
-                sums[r][UNROLL - 1] = sums[r][UNROLL - 1].add(q, L::load_tail(rows[r], at, dim));
+                sums[U - 1][r] = sums[U - 1][r].add(q, L::load_tail(rows[r], at, dim));
             }
         }
-        let mut merged = [S::zero(); N];
+        let mut merged = sums[0];
         for r in 0..N {
-            merged[r] = sums[r][0].merge(sums[r][1]).merge(sums[r][2].merge(sums[r][3]));
+            if U == 2 {
+                merged[r] = sums[0][r].merge(sums[1 % U][r]);
+            }
+            if U == 4 {
+                merged[r] = sums[0][r].merge(sums[1 % U][r]).merge(sums[2 % U][r].merge(sums[3 % U][r]));
+            }
         }
         merged
+    }
+}
+
+/// Adds the whole chunk at `at`.
+///
+/// # Safety
+/// All addresses are valid for the elements up to the end of the chunk; otherwise as [`walk`].
+#[inline(always)]
+unsafe fn add_chunk<L: Lanes, S: Tally<L>, const N: usize>(
+    sums: &mut [S; N],
+    query: *const L::Element,
+    rows: [*const L::Element; N],
+    at: usize,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let q = L::load(query.add(at));
+        for r in 0..N {
+            sums[r] = sums[r].add(q, L::load(rows[r].add(at)));
+        }
     }
 }
 
@@ -162,186 +189,117 @@ pub(super) unsafe fn walk<L: Lanes, S: Tally<L>, const N: usize>(
 /// # Safety
 /// As [`walk`].
 #[inline(always)]
-pub(super) unsafe fn pair<L: Lanes, M: Measure<L>>(a: *const u8, b: *const u8, dim: usize) -> f32 {
+pub(super) unsafe fn pair<L: Lanes, M: Measure<L>, const U: usize>(
+    a: *const u8,
+    b: *const u8,
+    dim: usize,
+) -> f32 {
     let (a, b) = (a.cast::<L::Element>(), b.cast::<L::Element>());
     // SAFETY: the caller's promise.
     unsafe {
-        let distance = M::pair(a, b, dim);
+        let distance = M::pair::<U>(a, b, dim);
         if distance.is_finite() { distance } else { M::in_f64(a, b, dim) }
     }
 }
 
-/// Where the i-th row of a batch lies.
-pub(super) trait Places: Copy {
-    /// Row number of the i-th row, or `None` past the end.
-    fn ahead(self, i: usize) -> Option<usize>;
-    /// Row number of the i-th row.
-    fn row(self, i: usize) -> usize;
-}
-
-/// One after the other; the processor's own prefetch suffices.
-#[derive(Clone, Copy)]
-pub(super) struct Contiguous;
-
-impl Places for Contiguous {
-    #[inline(always)]
-    fn ahead(self, _: usize) -> Option<usize> {
-        None
-    }
-
-    #[inline(always)]
-    fn row(self, i: usize) -> usize {
-        i
-    }
-}
-
-impl Places for &[u32] {
-    #[inline(always)]
-    fn ahead(self, i: usize) -> Option<usize> {
-        self.get(i).map(|&id| id as usize)
-    }
-
-    #[inline(always)]
-    fn row(self, i: usize) -> usize {
-        self[i] as usize
-    }
-}
-
-/// A query and where its rows are counted from.
-#[derive(Clone, Copy)]
-pub(super) struct Batch<E> {
-    pub(super) query: *const E,
-    pub(super) rows: *const E,
-    pub(super) dim: usize,
-}
-
-impl<E> Batch<E> {
-    pub(super) fn new(query: *const u8, rows: *const u8, dim: usize) -> Self {
-        Self { query: query.cast(), rows: rows.cast(), dim }
-    }
-
-    /// Prefetches a row, without touching it.
-    #[inline(always)]
-    fn prefetch(&self, row: usize) {
-        let start = self.rows.wrapping_add(row * self.dim).cast::<u8>();
-        let bytes = (self.dim * size_of::<E>()).min(PREFETCH_BYTES);
-        for line in (0..bytes).step_by(CACHE_LINE) {
-            prefetch(start.wrapping_add(line));
-        }
-    }
-}
-
-#[inline(always)]
-fn prefetch(address: *const u8) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch never faults, whatever the address.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch(address.cast(), _MM_HINT_T0);
-    }
-    #[cfg(target_arch = "aarch64")]
-    // SAFETY: a prefetch never faults, whatever the address.
-    unsafe {
-        std::arch::asm!("prfm pldl1keep, [{}]", in(reg) address, options(nostack, preserves_flags));
-    }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    let _ = address;
-}
-
-/// One query against `out.len()` rows, `N` at a time.
+/// One query against `out.len()` rows, `N` at a time. A last group that is not full repeats its last row.
 ///
 /// # Safety
-/// The query and every row that `places` names are valid for `dim` elements; the processor has the instruction
-/// set of `L`.
+/// The query and every row that the batch names are valid for `dim` elements, there are as many ids (if any) as
+/// results, and the processor has the instruction set of `L`.
 #[inline(always)]
-pub(super) unsafe fn batch<L: Lanes, M: Measure<L>, P: Places, const N: usize>(
-    batch: Batch<L::Element>,
-    places: P,
+pub(super) unsafe fn batch<L: Lanes, M: Measure<L>, const N: usize, const U: usize>(
+    batch: &Batch<'_>,
     out: &mut [f32],
 ) {
-    let Batch { query, rows, dim } = batch;
+    let Batch { query, rows, dim, ids } = *batch;
+    let (query, rows) = (query.cast::<L::Element>(), rows.cast::<L::Element>());
+    let bytes = dim * size_of::<L::Element>();
+    let ahead = (PREFETCH_BYTES / bytes).clamp(1, 16).next_multiple_of(N);
+    let prefetch = |i: usize| {
+        // Rows that follow each other are what the processor prefetches by itself.
+        if let Some(&id) = ids.and_then(|ids| ids.get(i)) {
+            prefetch(rows.wrapping_add(id as usize * dim).cast(), bytes);
+        }
+    };
+    (0..ahead).for_each(prefetch);
     // SAFETY: the caller's promise.
     unsafe {
-        let of_query = M::query(query, dim);
-        let ahead = (PREFETCH_BYTES / (dim * size_of::<L::Element>())).clamp(1, 16).next_multiple_of(N);
-        for i in 0..ahead {
-            if let Some(row) = places.ahead(i) {
-                batch.prefetch(row);
-            }
-        }
-        let mut i = 0;
-        while i + N <= out.len() {
+        let of_query = M::query::<U>(query, dim);
+        for start in (0..out.len()).step_by(N) {
             let mut group = [rows; N];
             for (r, row) in group.iter_mut().enumerate() {
-                *row = rows.add(places.row(i + r) * dim);
-                if let Some(next) = places.ahead(i + r + ahead) {
-                    batch.prefetch(next);
-                }
+                let i = (start + r).min(out.len() - 1);
+                *row = rows.add(ids.map_or(i, |ids| *ids.get_unchecked(i) as usize) * dim);
+                prefetch(start + r + ahead);
             }
-            let distances = M::finish(of_query, walk::<L, M::Sums, N>(query, group, dim));
-            for r in 0..N {
+            let distances = M::finish(of_query, walk::<L, M::Sums, N, U>(query, group, dim));
+            for (r, result) in out[start..].iter_mut().take(N).enumerate() {
                 let finite = distances[r].is_finite();
-                out[i + r] = if finite { distances[r] } else { M::in_f64(query, group[r], dim) };
+                *result = if finite { distances[r] } else { M::in_f64(query, group[r], dim) };
             }
-            i += N;
-        }
-        while i < out.len() {
-            let row = rows.add(places.row(i) * dim);
-            let [distance] = M::finish(of_query, walk::<L, M::Sums, 1>(query, [row], dim));
-            out[i] = if distance.is_finite() { distance } else { M::in_f64(query, row, dim) };
-            i += 1;
         }
     }
 }
 
-/// The entries of an instruction set: `of_metric::<L>(metric)`, compiled with the attributes given. Batches are
-/// walked `group` rows at a time.
+/// Prefetches the first cache lines of a row, without touching it; the processor follows by itself from there.
+#[inline(always)]
+fn prefetch(row: *const u8, bytes: usize) {
+    for line in (0..bytes.min(PREFETCH_BYTES)).step_by(CACHE_LINE) {
+        let address = row.wrapping_add(line);
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a prefetch never faults, whatever the address.
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch(address.cast(), _MM_HINT_T0);
+        }
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: a prefetch never faults, whatever the address.
+        unsafe {
+            std::arch::asm!("prfm pldl1keep, [{}]", in(reg) address, options(nostack, preserves_flags));
+        }
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        let _ = address;
+    }
+}
+
+/// The entries of an instruction set, `of_metric::<L>(metric)`, compiled with the attribute given. A shape is the
+/// rows of a batch that are walked together and the independent sums of each; together they must fit the registers,
+/// and cosine keeps twice as many.
 macro_rules! entries {
-    ($name:ident, $group:literal $(, $attribute:meta)?) => {
+    ($name:ident, shape: $rows:literal x $sums:literal, cosine: $cosine_rows:literal x $cosine_sums:literal
+        $(, $attribute:meta)?) => {
         fn $name<L: $crate::distance::kernel::Lanes>(metric: $crate::Metric) -> $crate::distance::kernel::Kernels {
-            use $crate::distance::kernel::{self, Batch, Contiguous, Kernels, Lanes};
+            use $crate::distance::kernel::{self, Batch, Kernels, Lanes};
             use $crate::distance::measure::{Cosine, InnerProduct, L2, Measure};
 
             /// # Safety
             /// As [`kernel::pair`].
             $(#[$attribute])?
-            unsafe fn pair<L: Lanes, M: Measure<L>>(a: *const u8, b: *const u8, dim: usize) -> f32 {
+            unsafe fn pair<L: Lanes, M: Measure<L>, const U: usize>(a: *const u8, b: *const u8, dim: usize) -> f32 {
                 // SAFETY: the caller's promise.
-                unsafe { kernel::pair::<L, M>(a, b, dim) }
+                unsafe { kernel::pair::<L, M, U>(a, b, dim) }
             }
 
             /// # Safety
             /// As [`kernel::batch`].
             $(#[$attribute])?
-            unsafe fn many<L: Lanes, M: Measure<L>>(query: *const u8, rows: *const u8, dim: usize, out: &mut [f32]) {
-                let batch = Batch::new(query, rows, dim);
-                // SAFETY: the caller's promise.
-                unsafe { kernel::batch::<L, M, _, $group>(batch, Contiguous, out) }
-            }
-
-            /// # Safety
-            /// As [`kernel::batch`].
-            $(#[$attribute])?
-            unsafe fn gathered<L: Lanes, M: Measure<L>>(
-                query: *const u8,
-                rows: *const u8,
-                dim: usize,
-                ids: &[u32],
+            unsafe fn batch<L: Lanes, M: Measure<L>, const N: usize, const U: usize>(
+                batch: &Batch<'_>,
                 out: &mut [f32],
             ) {
-                let batch = Batch::new(query, rows, dim);
                 // SAFETY: the caller's promise.
-                unsafe { kernel::batch::<L, M, _, $group>(batch, ids, out) }
+                unsafe { kernel::batch::<L, M, N, U>(batch, out) }
             }
 
-            fn entries<L: Lanes, M: Measure<L>>() -> Kernels {
-                Kernels { pair: pair::<L, M>, many: many::<L, M>, gathered: gathered::<L, M> }
+            fn entries<L: Lanes, M: Measure<L>, const N: usize, const U: usize>() -> Kernels {
+                Kernels { pair: pair::<L, M, U>, batch: batch::<L, M, N, U> }
             }
 
             match metric {
-                $crate::Metric::L2 => entries::<L, L2>(),
-                $crate::Metric::InnerProduct => entries::<L, InnerProduct>(),
-                $crate::Metric::Cosine => entries::<L, Cosine>(),
+                $crate::Metric::L2 => entries::<L, L2, $rows, $sums>(),
+                $crate::Metric::InnerProduct => entries::<L, InnerProduct, $rows, $sums>(),
+                $crate::Metric::Cosine => entries::<L, Cosine, $cosine_rows, $cosine_sums>(),
             }
         }
     };

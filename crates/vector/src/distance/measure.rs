@@ -29,7 +29,7 @@ pub(super) unsafe trait Measure<L: Lanes>: Copy {
     type Query: Copy;
 
     /// Looks at the query alone, once a batch.
-    unsafe fn query(query: *const L::Element, dim: usize) -> Self::Query;
+    unsafe fn query<const U: usize>(query: *const L::Element, dim: usize) -> Self::Query;
     /// The distances of `N` rows; not finite where f32 sums have left their range.
     unsafe fn finish<const N: usize>(query: Self::Query, sums: [Self::Sums; N]) -> [f32; N];
     /// The distance of one pair in f64, for the pairs that f32 sums cannot hold.
@@ -37,9 +37,9 @@ pub(super) unsafe trait Measure<L: Lanes>: Copy {
 
     /// The distance of one pair, bit-equal to what `query`, `walk` and `finish` give.
     #[inline(always)]
-    unsafe fn pair(a: *const L::Element, b: *const L::Element, dim: usize) -> f32 {
+    unsafe fn pair<const U: usize>(a: *const L::Element, b: *const L::Element, dim: usize) -> f32 {
         // SAFETY: the caller's promise.
-        unsafe { Self::finish(Self::query(a, dim), walk::<L, Self::Sums, 1>(a, [b], dim))[0] }
+        unsafe { Self::finish(Self::query::<U>(a, dim), walk::<L, Self::Sums, 1, U>(a, [b], dim))[0] }
     }
 }
 
@@ -174,7 +174,7 @@ unsafe impl<L: Lanes> Measure<L> for L2 {
     type Query = ();
 
     #[inline(always)]
-    unsafe fn query(_: *const L::Element, _: usize) {}
+    unsafe fn query<const U: usize>(_: *const L::Element, _: usize) {}
 
     #[inline(always)]
     unsafe fn finish<const N: usize>((): (), sums: [Self::Sums; N]) -> [f32; N] {
@@ -199,7 +199,7 @@ unsafe impl<L: Lanes> Measure<L> for InnerProduct {
     type Query = ();
 
     #[inline(always)]
-    unsafe fn query(_: *const L::Element, _: usize) {}
+    unsafe fn query<const U: usize>(_: *const L::Element, _: usize) {}
 
     #[inline(always)]
     unsafe fn finish<const N: usize>((): (), sums: [Self::Sums; N]) -> [f32; N] {
@@ -225,10 +225,10 @@ unsafe impl<L: Lanes> Measure<L> for Cosine {
     type Query = L::Total;
 
     #[inline(always)]
-    unsafe fn query(query: *const L::Element, dim: usize) -> L::Total {
+    unsafe fn query<const U: usize>(query: *const L::Element, dim: usize) -> L::Total {
         // SAFETY: the caller's promise.
         unsafe {
-            let [norm] = walk::<L, Products<L::Sum>, 1>(query, [query], dim);
+            let [norm] = walk::<L, Products<L::Sum>, 1, U>(query, [query], dim);
             L::totals([norm.0])[0]
         }
     }
@@ -247,10 +247,10 @@ unsafe impl<L: Lanes> Measure<L> for Cosine {
     }
 
     #[inline(always)]
-    unsafe fn pair(a: *const L::Element, b: *const L::Element, dim: usize) -> f32 {
+    unsafe fn pair<const U: usize>(a: *const L::Element, b: *const L::Element, dim: usize) -> f32 {
         // SAFETY: the caller's promise.
         unsafe {
-            let [sums] = walk::<L, DotAndNorms<L::Sum>, 1>(a, [b], dim);
+            let [sums] = walk::<L, DotAndNorms<L::Sum>, 1, U>(a, [b], dim);
             let [norm] = L::totals([sums.query_norm]);
             <Self as Measure<L>>::finish(norm, [sums.row])[0]
         }

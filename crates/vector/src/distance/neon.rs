@@ -29,8 +29,8 @@ pub(super) fn kernels_dot(element: ElementType, metric: Metric) -> Kernels {
     }
 }
 
-entries!(of_metric, 4, target_feature(enable = "neon"));
-entries!(of_metric_dot, 4, target_feature(enable = "neon,dotprod"));
+entries!(of_metric, shape: 4 x 4, cosine: 2 x 4, target_feature(enable = "neon"));
+entries!(of_metric_dot, shape: 4 x 4, cosine: 2 x 4, target_feature(enable = "neon,dotprod"));
 
 /// The elements `at .. dim` of a row, fewer than `N`, followed by zeros.
 ///

@@ -1,7 +1,7 @@
 //! The typed, checked front of the kernels.
 
 use super::cpu::{CpuPath, Isa};
-use super::kernel::Kernels;
+use super::kernel::{Batch, Kernels};
 use crate::{Element, Matrix, Metric};
 use std::marker::PhantomData;
 
@@ -89,7 +89,7 @@ impl<T: Element> Distance<T> {
         assert!(rows.len().is_multiple_of(self.dim), "not a whole number of rows");
         // SAFETY: the query and each of `out.len()` rows hold `dim` elements of the right type, and this processor
         // can run the kernels.
-        unsafe { (self.kernels.many)(query.as_ptr().cast(), rows.as_ptr().cast(), self.dim, out) }
+        unsafe { (self.kernels.batch)(&self.batch(query, rows, None), out) }
     }
 
     /// Ordering distances between `query` and the rows of `rows` that `ids` names, into `out`, in the order of
@@ -106,14 +106,10 @@ impl<T: Element> Distance<T> {
         assert!(end <= rows.rows() as u64, "row {} of {}", end.saturating_sub(1), rows.rows());
         // SAFETY: the query and every named row hold `dim` elements of the right type, `ids` and `out` have one
         // length, and this processor can run the kernels.
-        unsafe {
-            (self.kernels.gathered)(
-                query.as_ptr().cast(),
-                rows.as_slice().as_ptr().cast(),
-                self.dim,
-                ids,
-                out,
-            );
-        }
+        unsafe { (self.kernels.batch)(&self.batch(query, rows.as_slice(), Some(ids)), out) }
+    }
+
+    fn batch<'a>(&self, query: &[T], rows: &[T], ids: Option<&'a [u32]>) -> Batch<'a> {
+        Batch { query: query.as_ptr().cast(), rows: rows.as_ptr().cast(), dim: self.dim, ids }
     }
 }
