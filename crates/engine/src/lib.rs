@@ -4,6 +4,8 @@
 //!
 //! Invariant: this is the only crate that starts threads, reads the wall clock and names glommio and io_uring.
 
+mod build;
+mod check;
 mod device;
 mod error;
 mod executor;
@@ -14,6 +16,11 @@ mod keys;
 mod open;
 mod options;
 
+pub use build::{
+    BuildError, BuildOptions, BuildPhase, BuildPlan, BuildReport, GraphPlan, MEMORY_OVERHEAD, PhaseMemory,
+    PhaseReport, build, build_from_rows,
+};
+pub use check::{IndexCheck, check_index};
 pub use device::{DeviceFigures, DeviceLoad, measure_device, process_cpu};
 pub use error::OpenError;
 pub use gleann_search::{Hit, OptionsError, QueryStats, SearchError, SearchKind, SearchOptions, Width};
