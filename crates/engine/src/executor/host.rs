@@ -24,8 +24,11 @@ const BUFFER_BYTES: usize = 16 << 20;
 const MAX_READS: usize = 1024;
 /// glommio registers this much memory three times; the usual RLIMIT_MEMLOCK of 8 MiB must do for many cores.
 const EXECUTOR_IO_MEMORY: usize = 512 << 10;
-/// A busy core lets glommio's reactor run so often. Below 1 ms an executor may park with runnable tasks.
-const REACTOR_EVERY: Duration = Duration::from_millis(1);
+/// A busy core yields to glommio's scheduler so often.
+const YIELD_EVERY: Duration = Duration::from_millis(1);
+/// A timer that fires so often keeps a core alive: an executor whose thread is held up by the system between
+/// arming its preempt timer and looking at its queues parks with runnable tasks, and only an event ends that.
+const HEARTBEAT: Duration = Duration::from_millis(10);
 /// Reading threads of the blocking pool per core.
 const POOL_THREADS_PER_CORE: usize = 32;
 
@@ -242,7 +245,6 @@ fn spawn_glommio<T: Element>(seed: Seed<T>, file: File, options: &HostOptions) -
     let executor = LocalExecutorBuilder::new(placement)
         .name(&name)
         .io_memory(EXECUTOR_IO_MEMORY)
-        .preempt_timer(REACTOR_EVERY)
         .spawn(move || async move {
             match RingIo::new(file, capacity) {
                 Ok(ring) => {
@@ -265,19 +267,25 @@ fn spawn_glommio<T: Element>(seed: Seed<T>, file: File, options: &HostOptions) -
 }
 
 async fn run_on_glommio<T: Element>(mut core: Core<T>) {
-    let mut reactor_ran = Instant::now();
+    let heartbeat = glommio::spawn_local(async {
+        loop {
+            glommio::timer::sleep(HEARTBEAT).await;
+        }
+    });
+    let mut yielded = Instant::now();
     loop {
         match core.work() {
             Turn::Busy => {}
             Turn::Waiting => core.wait(),
             Turn::Idle => match core.intake.recv_async().await {
                 Ok(job) => core.accept(job),
-                Err(flume::RecvError::Disconnected) => return,
+                Err(flume::RecvError::Disconnected) => break,
             },
         }
-        if reactor_ran.elapsed() >= REACTOR_EVERY {
-            glommio::timer::sleep(Duration::from_nanos(500)).await;
-            reactor_ran = Instant::now();
+        if yielded.elapsed() >= YIELD_EVERY {
+            glommio::executor().yield_task_queue_now().await;
+            yielded = Instant::now();
         }
     }
+    heartbeat.cancel().await;
 }

@@ -59,7 +59,11 @@ impl<T: Element> Core<T> {
     pub(crate) fn work(&mut self) -> Turn {
         self.take_in();
         let answers = &self.answers;
-        self.driver.turn(&mut |reply, outcome| answers.send(reply, outcome))
+        match self.driver.turn(&mut |reply, outcome| answers.send(reply, outcome)) {
+            // The last search ended, but a batch may hold more of them.
+            Turn::Idle if !self.batches.is_empty() => Turn::Busy,
+            turn => turn,
+        }
     }
 
     /// Blocks until a read has come.
