@@ -187,12 +187,19 @@ impl<T: Element, Io: PageIo, C: Clock, J> Driver<T, Io, C, J> {
         self.settle(blocked, finished)
     }
 
-    /// Blocks until a read has come or `timeout` has passed. Only useful after [`Turn::Waiting`].
+    /// Blocks until so many reads have come that a search can go on, or `timeout` has passed. Only useful after [`Turn::Waiting`].
     pub fn wait(&mut self, timeout: Duration) {
         let before = self.clock.now_ns();
         // A failing wait shows again as a failing flush in the next turn, where it ends the searches.
-        let _ = self.reader.wait(timeout);
+        let _ = self.reader.wait(self.wanted(), timeout);
         self.idle_ns += self.clock.now_ns() - before;
+    }
+
+    /// The fewest reads that must come before any search can go on.
+    fn wanted(&self) -> usize {
+        let running = self.slots.iter().filter(|slot| slot.job.is_some());
+        let missing = |slot: &Slot<T, J>| if slot.queued { 1 } else { slot.traversal.missing() };
+        running.map(missing).min().unwrap_or(1).max(1)
     }
 
     /// Ends every search with an error.
