@@ -13,8 +13,9 @@
 //!
 //! There is no checksum: whoever stores the bytes has one over all it stores.
 
-use crate::codebook::{CodebookParts, MAX_DIM};
+use crate::codebook::CodebookParts;
 use crate::{Codebook, QuantError};
+use gleann_vector::MAX_DIM;
 use gleann_vector::Metric;
 
 const VERSION: u32 = 1;

@@ -3,11 +3,8 @@
 use crate::QuantError;
 use crate::kernels::{TABLE_WIDTH, TableRow};
 use crate::simd::{LANES, Lane};
-use gleann_vector::{Metric, check_finite};
+use gleann_vector::{MAX_DIM, Metric, check_finite};
 use std::ops::Range;
-
-/// Largest dimension of a vector.
-pub(crate) const MAX_DIM: usize = 8192;
 
 /// Centroids of a chunk at most: a code has one byte a chunk.
 pub(crate) const MAX_CENTROIDS: usize = TABLE_WIDTH;

@@ -17,7 +17,7 @@ pub enum QuantError {
         dim: usize,
     },
     /// The dimension lies outside what indexes allow.
-    #[error("vectors of {dim} dimensions; expected 1 to {max}", max = crate::codebook::MAX_DIM)]
+    #[error("vectors of {dim} dimensions; expected 1 to {max}", max = gleann_vector::MAX_DIM)]
     Dim {
         /// The dimension found.
         dim: usize,

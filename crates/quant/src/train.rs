@@ -1,10 +1,12 @@
 //! Training a codebook.
 
-use crate::codebook::{CodebookParts, MAX_CENTROIDS, MAX_DIM};
+use crate::codebook::{CodebookParts, MAX_CENTROIDS};
 use crate::kmeans::cluster;
 use crate::rows::{LIMIT, RowBlocks, row_scale};
 use crate::{Codebook, KMeansParams, QuantError};
-use gleann_vector::{Cancelled, Element, Matrix, Metric, Progress, RowSource, SourceError, check_finite};
+use gleann_vector::{
+    Cancelled, Element, MAX_DIM, Matrix, Metric, Progress, RowSource, SourceError, check_finite,
+};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;

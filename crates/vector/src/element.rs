@@ -56,7 +56,9 @@ mod sealed {
 }
 
 /// One element of a vector. Implemented for `f32`, [`half::f16`], `u8` and `i8` only.
-pub trait Element: sealed::Sealed + bytemuck::Pod + Send + Sync + PartialEq + std::fmt::Debug + 'static {
+pub trait Element:
+    sealed::Sealed + bytemuck::Pod + Send + Sync + PartialEq + std::fmt::Debug + 'static
+{
     /// The run-time name of this type.
     const TYPE: ElementType;
 

@@ -29,7 +29,8 @@ impl<T: Element> Matrix<T> {
     /// # Panics
     /// If `rows · dim` elements overflow the address space.
     pub fn zeroed(rows: usize, dim: usize) -> Self {
-        let bytes = rows.checked_mul(dim).and_then(|n| n.checked_mul(size_of::<T>())).expect("matrix too large");
+        let bytes =
+            rows.checked_mul(dim).and_then(|n| n.checked_mul(size_of::<T>())).expect("matrix too large");
         if bytes == 0 {
             return Self { start: NonNull::dangling(), rows, dim, layout: None, owned: PhantomData };
         }

@@ -1,0 +1,113 @@
+//! Page reads by threads that call `pread`: for machines where io_uring is forbidden. Many threads, since each
+//! keeps one read in flight.
+
+use gleann_storage::{PageIo, RawCompletion, RawRead};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Threads that read one file for all cores.
+pub(crate) struct BlockingPool {
+    requests: flume::Sender<Request>,
+}
+
+struct Request {
+    read: RawRead,
+    done: flume::Sender<RawCompletion>,
+}
+
+// SAFETY: the buffer pointer is used by the one thread that makes the read, between submission and completion,
+// which is what `PageIo::submit` demands of the submitter.
+unsafe impl Send for Request {}
+
+impl BlockingPool {
+    /// Starts `threads` threads that read `file`; they end when the pool and its [`PoolIo`]s are gone.
+    pub(crate) fn start(file: Arc<File>, threads: usize) -> io::Result<Self> {
+        let (requests, queue) = flume::unbounded::<Request>();
+        for number in 0..threads.max(1) {
+            let (file, queue) = (file.clone(), queue.clone());
+            std::thread::Builder::new().name(format!("gleann-pread-{number}")).spawn(move || {
+                for Request { read, done } in queue.iter() {
+                    // The receiver may be gone: its reader waited for this read and gave up.
+                    let _ = done.send(RawCompletion { token: read.token, result: pread(&file, &read) });
+                }
+            })?;
+        }
+        Ok(Self { requests })
+    }
+
+    /// The pool as the disk of one core, at most `capacity` reads at a time.
+    pub(crate) fn core(&self, capacity: usize) -> PoolIo {
+        let (done, completions) = flume::unbounded();
+        PoolIo { requests: self.requests.clone(), done, completions, arrived: None, in_flight: 0, capacity }
+    }
+}
+
+fn pread(file: &File, read: &RawRead) -> i32 {
+    // SAFETY: the buffer is valid for `length` bytes and not touched by anyone else until the completion.
+    let result = unsafe {
+        libc::pread64(
+            file.as_raw_fd(),
+            read.buffer.cast(),
+            read.length as usize,
+            read.offset as libc::off64_t,
+        )
+    };
+    if result < 0 { -io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO) } else { result as i32 }
+}
+
+/// One core's view of the pool.
+pub(crate) struct PoolIo {
+    requests: flume::Sender<Request>,
+    done: flume::Sender<RawCompletion>,
+    completions: flume::Receiver<RawCompletion>,
+    arrived: Option<RawCompletion>,
+    in_flight: usize,
+    capacity: usize,
+}
+
+impl PageIo for PoolIo {
+    unsafe fn submit(&mut self, reads: &[RawRead]) -> io::Result<()> {
+        assert!(self.in_flight + reads.len() <= self.capacity, "more reads than capacity");
+        for &read in reads {
+            let request = Request { read, done: self.done.clone() };
+            self.requests.send(request).map_err(|_| io::Error::other("the reading threads have ended"))?;
+            self.in_flight += 1;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn ready(&self) -> bool {
+        self.arrived.is_some() || !self.completions.is_empty()
+    }
+
+    fn reap(&mut self, into: &mut Vec<RawCompletion>) -> usize {
+        let before = into.len();
+        into.extend(self.arrived.take());
+        into.extend(self.completions.try_iter());
+        let reaped = into.len() - before;
+        self.in_flight -= reaped;
+        reaped
+    }
+
+    fn wait(&mut self, timeout: Duration) -> io::Result<()> {
+        if self.in_flight > 0 && self.arrived.is_none() {
+            self.arrived = self.completions.recv_timeout(timeout).ok();
+        }
+        Ok(())
+    }
+
+    fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    fn capacity(&self) -> usize {
+        self.capacity
+    }
+}
