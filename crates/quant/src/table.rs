@@ -2,9 +2,9 @@
 
 use crate::kernels::{TABLE_WIDTH, TableRow, fill_chunk};
 use crate::rows::{row_scale, tame};
-use crate::simd::{LANES, Lane, Path};
+use crate::simd::{LANES, Lane};
 use crate::{Codebook, Codes};
-use gleann_vector::Metric;
+use gleann_vector::{Metric, cpu_path};
 
 /// Ids whose sums are formed side by side, so that additions of one do not wait for each other.
 const WIDTH: usize = 4;
@@ -59,7 +59,7 @@ impl DistanceTable {
         if self.entries.len() < self.chunks {
             self.entries.resize(self.chunks, [Lane::ZERO; TABLE_WIDTH / LANES]);
         }
-        let path = Path::best();
+        let path = cpu_path();
         for (chunk, table) in self.entries[..self.chunks].iter_mut().enumerate() {
             let query = &self.query[codebook.chunk(chunk)];
             fill_chunk(path, codebook.planes(chunk), query, metric == Metric::L2, table);
