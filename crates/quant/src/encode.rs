@@ -3,8 +3,8 @@
 use crate::Codebook;
 use crate::kernels::{CentroidSet, nearest_in_blocks};
 use crate::rows::{centre, transpose};
-use crate::simd::{LANES, Lane, Path};
-use gleann_vector::Element;
+use crate::simd::{LANES, Lane};
+use gleann_vector::{Element, cpu_path};
 use rayon::prelude::*;
 
 /// Blocks of rows a task prepares before it goes through the chunks.
@@ -74,7 +74,7 @@ impl Scratch {
         let blocks = count.div_ceil(LANES);
         for (chunk, set) in sets.iter().enumerate() {
             let lanes = &self.lanes[BLOCKS * codebook.chunk(chunk).start..][..blocks * set.dim()];
-            nearest_in_blocks(Path::best(), lanes, set, &mut found[..blocks]);
+            nearest_in_blocks(cpu_path(), lanes, set, &mut found[..blocks]);
             for (code, &id) in codes.chunks_exact_mut(chunks).zip(found.as_flattened()) {
                 code[chunk] = id as u8;
             }

@@ -1,9 +1,10 @@
 //! The arithmetic of this crate, written once over [`Simd`] and compiled once for each instruction set; the path is
-//! chosen at run time.
+//! chosen at run time, as for distances.
 
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Avx2, Avx512};
-use crate::simd::{LANES, Lane, Path, Plain, Simd};
+use crate::simd::{LANES, Lane, Plain, Simd};
+use gleann_vector::CpuPath;
 
 /// Centroids a kernel compares at once; sets of centroids are padded to a multiple.
 const GROUP: usize = 4;
@@ -18,7 +19,7 @@ pub(crate) type TableRow = [Lane; TABLE_WIDTH / LANES];
 macro_rules! for_every_path {
     ($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? = $body:ident) => {
         $(#[$doc])*
-        pub(crate) fn $name(path: Path, $($arg: $ty),*) $(-> $ret)? {
+        pub(crate) fn $name(path: CpuPath, $($arg: $ty),*) $(-> $ret)? {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f")]
             fn avx512($($arg: $ty),*) $(-> $ret)? { $body::<Avx512>($($arg),*) }
@@ -26,13 +27,13 @@ macro_rules! for_every_path {
             #[target_feature(enable = "avx2")]
             fn avx2($($arg: $ty),*) $(-> $ret)? { $body::<Avx2>($($arg),*) }
             match path {
-                // SAFETY: `Path::available` gives this path only where the processor has it.
+                // SAFETY: callers pass `cpu_path()`, or in tests a path that is available: the processor has it.
                 #[cfg(target_arch = "x86_64")]
-                Path::Avx512 => unsafe { avx512($($arg),*) },
+                CpuPath::Avx512 => unsafe { avx512($($arg),*) },
                 // SAFETY: as above.
                 #[cfg(target_arch = "x86_64")]
-                Path::Avx2 => unsafe { avx2($($arg),*) },
-                Path::Baseline => $body::<Plain>($($arg),*),
+                CpuPath::Avx2 => unsafe { avx2($($arg),*) },
+                _ => $body::<Plain>($($arg),*),
             }
         }
     };
@@ -237,7 +238,7 @@ mod tests {
         {
             let blocks = lanes(3 * dim, dim as u64);
             let set = CentroidSet::new(values(count * dim, 77), dim);
-            for path in Path::available() {
+            for path in CpuPath::ALL.into_iter().filter(|path| path.available()) {
                 let (mut one, mut two) = (vec![[9; LANES]; 3], vec![[[9; LANES]; 2]; 3]);
                 nearest_in_blocks(path, &blocks, &set, &mut one);
                 nearest_two_in_blocks(path, &blocks, &set, &mut two);
@@ -263,7 +264,7 @@ mod tests {
         for dim in [1, 2, 4, 7, 32] {
             let (blocks, centroid) = (lanes(5 * dim, 3), values(dim, 4));
             let planes: Vec<TableRow> = lanes(16 * dim, 5).as_chunks().0.to_vec();
-            for path in Path::available() {
+            for path in CpuPath::ALL.into_iter().filter(|path| path.available()) {
                 let mut distances = vec![Lane([40.0; LANES]); 5];
                 let sum = shrink_distances(path, &blocks, &centroid, &mut distances);
                 for (block, found) in blocks.chunks(dim).zip(&distances) {

@@ -4,8 +4,8 @@
 use crate::kernels::{CentroidSet, nearest_in_blocks};
 use crate::rows::{RowBlocks, tame};
 use crate::seeding::plus_plus;
-use crate::simd::{LANES, Path};
-use gleann_vector::Matrix;
+use crate::simd::LANES;
+use gleann_vector::{Matrix, cpu_path};
 use rayon::prelude::*;
 
 /// Blocks whose rows are summed together, at least.
@@ -102,7 +102,7 @@ fn assign_split(rows: &RowBlocks, set: &CentroidSet, first: usize, ids: &mut [[u
     let dim = rows.dim();
     let lanes = &rows.lanes()[first * dim..(first + ids.len()) * dim];
     let mut found = vec![[0u32; LANES]; ids.len()];
-    nearest_in_blocks(Path::best(), lanes, set, &mut found);
+    nearest_in_blocks(cpu_path(), lanes, set, &mut found);
     let mut sums = Sums { components: vec![0.0; set.count() * dim], counts: vec![0; set.count()], moved: 0 };
     for (index, (block, found)) in lanes.chunks_exact(dim).zip(&found).enumerate() {
         let filled = LANES.min(rows.rows() - (first + index) * LANES);

@@ -2,8 +2,8 @@
 
 use crate::kernels::{CentroidSet, nearest_two_in_blocks};
 use crate::rows::transpose;
-use crate::simd::{LANES, Lane, Path};
-use gleann_vector::{Element, Matrix};
+use crate::simd::{LANES, Lane};
+use gleann_vector::{Element, Matrix, cpu_path};
 use rayon::prelude::*;
 
 /// Rows a task takes.
@@ -65,7 +65,7 @@ fn two_of_block<T: Element>(
         lane.0.iter_mut().for_each(|value| *value -= mean);
     }
     let mut found = [[[0; LANES]; 2]];
-    nearest_two_in_blocks(Path::best(), block, set, &mut found);
+    nearest_two_in_blocks(cpu_path(), block, set, &mut found);
     for (lane, out) in out.iter_mut().enumerate() {
         *out = [found[0][0][lane], found[0][1][lane]];
     }

@@ -3,7 +3,8 @@
 
 use crate::kernels::shrink_distances;
 use crate::rows::RowBlocks;
-use crate::simd::{LANES, Lane, Path};
+use crate::simd::{LANES, Lane};
+use gleann_vector::cpu_path;
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
@@ -58,7 +59,7 @@ impl<'a> Drawing<'a> {
 
     /// Takes a new seed into account.
     fn add(&mut self, seed: &[f32]) {
-        let (dim, path) = (self.rows.dim(), Path::best());
+        let (dim, path) = (self.rows.dim(), cpu_path());
         let lanes = self.rows.lanes().par_chunks(SPLIT * dim);
         lanes
             .zip(self.distances.par_chunks_mut(SPLIT))

@@ -35,37 +35,7 @@ pub(crate) trait Simd: Copy {
     fn store_ids(ids: Self::Ids) -> [u32; LANES];
 }
 
-/// The instruction set the kernels run on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Path {
-    /// What the target guarantees (SSE2, NEON), by way of the compiler.
-    Baseline,
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-}
-
-impl Path {
-    /// The paths of this processor, best last.
-    pub(crate) fn available() -> impl Iterator<Item = Path> {
-        #[cfg(target_arch = "x86_64")]
-        let wide = [
-            (Path::Avx2, std::arch::is_x86_feature_detected!("avx2")),
-            (Path::Avx512, std::arch::is_x86_feature_detected!("avx512f")),
-        ];
-        #[cfg(not(target_arch = "x86_64"))]
-        let wide: [(Path, bool); 0] = [];
-        std::iter::once(Path::Baseline).chain(wide.into_iter().filter(|&(_, has)| has).map(|(path, _)| path))
-    }
-
-    /// The best path of this processor.
-    pub(crate) fn best() -> Path {
-        Self::available().last().unwrap_or(Path::Baseline)
-    }
-}
-
-/// The baseline: arrays.
+/// What the target guarantees (SSE2, NEON), by way of the compiler.
 #[derive(Clone, Copy)]
 pub(crate) struct Plain([f32; LANES]);
 

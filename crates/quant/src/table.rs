@@ -2,9 +2,9 @@
 
 use crate::kernels::{TABLE_WIDTH, TableRow, fill_chunk};
 use crate::rows::{row_scale, tame};
-use crate::simd::{LANES, Lane, Path};
+use crate::simd::{LANES, Lane};
 use crate::{Codebook, Codes};
-use gleann_vector::Metric;
+use gleann_vector::{Metric, cpu_path};
 
 /// Ids whose sums are formed side by side, so that additions of one do not wait for each other.
 const WIDTH: usize = 4;
@@ -59,31 +59,28 @@ impl DistanceTable {
         if self.entries.len() < self.chunks {
             self.entries.resize(self.chunks, [Lane::ZERO; TABLE_WIDTH / LANES]);
         }
-        let path = Path::best();
+        let path = cpu_path();
         for (chunk, table) in self.entries[..self.chunks].iter_mut().enumerate() {
             let query = &self.query[codebook.chunk(chunk)];
             fill_chunk(path, codebook.planes(chunk), query, metric == Metric::L2, table);
         }
     }
 
-    /// Estimates of the rows `ids`, into `out`, in their order. Codes further along are prefetched on the way; the first
-    /// few are best prefetched by the caller, when it learns the ids.
+    /// Estimates of the rows `ids`, into `out`, in their order. Codes are prefetched on the way; a caller that knows the
+    /// ids some time before asks for them itself ([`Codes::prefetch`]).
     ///
     /// # Panics
     /// If `ids` and `out` differ in length, an id has no code, or the codes belong to another codebook.
     pub fn estimate(&self, codes: &Codes, ids: &[u32], out: &mut [f32]) {
         assert_eq!(ids.len(), out.len(), "ids and estimates do not match");
-        let mut start = 0;
-        for (group, out) in ids.chunks_exact(WIDTH).zip(out.chunks_exact_mut(WIDTH)) {
-            for &id in ids[start..].iter().skip(AHEAD).take(WIDTH) {
+        ids.iter().take(AHEAD).for_each(|&id| codes.prefetch(id));
+        for (index, (group, out)) in ids.chunks(WIDTH).zip(out.chunks_mut(WIDTH)).enumerate() {
+            for &id in ids.iter().skip(index * WIDTH + AHEAD).take(WIDTH) {
                 codes.prefetch(id);
             }
-            let rows: [&[u8]; WIDTH] = std::array::from_fn(|i| codes.code(group[i]));
-            out.copy_from_slice(&self.sum(rows));
-            start += WIDTH;
-        }
-        for (&id, out) in ids[start..].iter().zip(&mut out[start..]) {
-            *out = self.estimate_one(codes, id);
+            // A short last group repeats its last id: cheaper than going one by one.
+            let rows: [&[u8]; WIDTH] = std::array::from_fn(|i| codes.code(group[i.min(group.len() - 1)]));
+            out.copy_from_slice(&self.sum(rows)[..group.len()]);
         }
     }
 

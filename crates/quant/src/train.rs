@@ -11,8 +11,8 @@ use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 
-/// Rows that training is given by default: 256 for each of 256 centroids. Four times as many lower the quantisation
-/// error by less than half a percent (see the design notes on quantisation) and cost four times the time and memory.
+/// Rows that training is given by default: 256 for each of 256 centroids. On SIFT in 32 bytes, four times as many lower
+/// the quantisation error by 1.5 %, which recall does not show, and cost four to five times the time and memory.
 pub const TRAINING_ROWS: usize = 65_536;
 
 /// How to train a codebook.
