@@ -87,9 +87,8 @@ pub fn run_build(args: BuildArgs) -> Result<()> {
             }
             Ok(())
         }
-        Err(BuildError::Different { .. }) => {
-            Err(built.expect_err("just matched")).context("give the same arguments again, or --restart to begin anew")
-        }
+        Err(BuildError::Different { .. }) => Err(built.expect_err("just matched"))
+            .context("give the same arguments again, or --restart to begin anew"),
         Err(error) => bail!(error),
     }
 }
@@ -188,7 +187,8 @@ pub fn bytes(count: u64) -> String {
 /// A duration for people.
 pub fn seconds(value: f64) -> String {
     match value {
-        v if v < 100.0 => format!("{v:.1} s"),
+        v if v < 99.95 => format!("{v:.1} s"),
+        v if v < 600.0 => format!("{v:.0} s"),
         v if v < 6000.0 => format!("{:.0} min", v / 60.0),
         v => format!("{:.1} h", v / 3600.0),
     }
@@ -196,7 +196,8 @@ pub fn seconds(value: f64) -> String {
 
 /// Reads `512MiB`, `8GiB`, `1.5GB` or a plain number of bytes.
 fn parse_bytes(text: &str) -> Result<u64, String> {
-    let refused = || format!("`{text}` is no size; expected a number and one of KiB, MiB, GiB, TiB, kB, MB, GB, TB");
+    let refused =
+        || format!("`{text}` is no size; expected a number and one of KiB, MiB, GiB, TiB, kB, MB, GB, TB");
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match text[digits.len()..].to_ascii_lowercase().as_str() {
         "" | "b" => 1.0,
@@ -229,7 +230,13 @@ mod tests {
         for bad in ["", "GiB", "-1GiB", "1XB", "nan", "1e30GiB"] {
             assert!(parse_bytes(bad).is_err(), "{bad}");
         }
-        assert_eq!((bytes(999), bytes(3 << 29), bytes(2048)), ("999 B".into(), "1.5 GiB".into(), "2.0 KiB".into()));
-        assert_eq!((seconds(9.94), seconds(600.0), seconds(7200.0)), ("9.9 s".into(), "10 min".into(), "2.0 h".into()));
+        assert_eq!(
+            (bytes(999), bytes(3 << 29), bytes(2048)),
+            ("999 B".into(), "1.5 GiB".into(), "2.0 KiB".into())
+        );
+        assert_eq!(
+            (seconds(9.94), seconds(600.0), seconds(7200.0)),
+            ("9.9 s".into(), "10 min".into(), "2.0 h".into())
+        );
     }
 }

@@ -30,7 +30,11 @@ pub fn run_check(args: CheckArgs) -> Result<()> {
         if check.problem_count > listed {
             println!("… and {} more", check.problem_count - listed);
         }
-        bail!("{}: {} problems; build the index again, or copy it again", args.dir.display(), check.problem_count);
+        bail!(
+            "{}: {} problems; build the index again, or copy it again",
+            args.dir.display(),
+            check.problem_count
+        );
     }
     if !args.quiet {
         print_sound(&check, &args);

@@ -207,8 +207,11 @@ fn record<'a>(
     node: NodeId,
 ) -> Result<Record<'a>, StorageError> {
     let bytes = record_bytes(graph.layout(), block, slot);
-    Record::decode(graph.layout(), bytes, graph.nodes())
-        .map_err(|source| StorageError::Record { path: graph.path().to_owned(), node: node.0, source })
+    Record::decode(graph.layout(), bytes, graph.nodes()).map_err(|source| StorageError::Record {
+        path: graph.path().to_owned(),
+        node: node.0,
+        source,
+    })
 }
 
 /// Encodes a sample of vectors again and compares.

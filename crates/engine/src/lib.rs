@@ -4,6 +4,7 @@ mod build;
 mod check;
 
 pub use build::{
-    BuildError, BuildOptions, BuildPhase, BuildPlan, BuildReport, GraphPlan, MEMORY_OVERHEAD, PhaseMemory, PhaseReport, build, build_from_rows,
+    BuildError, BuildOptions, BuildPhase, BuildPlan, BuildReport, GraphPlan, MEMORY_OVERHEAD, PhaseMemory,
+    PhaseReport, build, build_from_rows,
 };
 pub use check::{IndexCheck, check_index};

@@ -123,7 +123,8 @@ impl AdjacencyRows for AdjacencyFile {
         words.push(list.len() as u32);
         words.extend_from_slice(list);
         words.resize(self.degree + 1, 0);
-        let written = self.file.write_all_at(bytemuck::cast_slice(words), u64::from(id) * 4 * (self.degree as u64 + 1));
+        let written =
+            self.file.write_all_at(bytemuck::cast_slice(words), u64::from(id) * 4 * (self.degree as u64 + 1));
         written.map_err(BuildError::io("writing", &self.path))
     }
 }
@@ -154,7 +155,10 @@ mod tests {
         for bad in [&[1u32][..], &[3], &[0, 7]] {
             file.replace(1, bad).unwrap();
             let error = file.read(1, 1, &mut block).unwrap_err().to_string();
-            assert!(error.contains("the list of node 1 is impossible") && error.contains("restart"), "{error}");
+            assert!(
+                error.contains("the list of node 1 is impossible") && error.contains("restart"),
+                "{error}"
+            );
         }
         std::fs::write(&path, [255; 36]).unwrap();
         assert!(AdjacencyFile::open(&path, 3, 2, false).unwrap().read(0, 1, &mut block).is_err());

@@ -34,7 +34,11 @@ fn existing_ancestor(path: &Path) -> PathBuf {
 /// Bytes that the files directly in `dir` take; 0 where there is no such directory.
 pub(crate) fn used_bytes(dir: &Path) -> u64 {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.metadata().ok()).filter(|data| data.is_file()).map(|data| data.len()).sum()
+    entries
+        .filter_map(|entry| entry.metadata().ok())
+        .filter(|data| data.is_file())
+        .map(|data| data.len())
+        .sum()
 }
 
 /// Forces the names in `dir` to disk.

@@ -16,7 +16,11 @@ impl<'a, T: Element> Input<'a, T> {
     /// # Errors
     /// The file holds another element type.
     pub(crate) fn of_file(file: &VectorFile) -> Result<Self, FileError> {
-        Ok(Self { rows: Box::new(file.source::<T>()?), resident: None, name: file.path().display().to_string() })
+        Ok(Self {
+            rows: Box::new(file.source::<T>()?),
+            resident: None,
+            name: file.path().display().to_string(),
+        })
     }
 
     pub(crate) fn of_matrix(matrix: &'a Matrix<T>) -> Self {

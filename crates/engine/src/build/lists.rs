@@ -102,7 +102,8 @@ mod tests {
     fn lists_come_back_through_any_buffer() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("lists");
-        let lists: Vec<Vec<u32>> = (0..200u32).map(|i| (0..i * 7 % 11).map(|j| i * 100 + j).collect()).collect();
+        let lists: Vec<Vec<u32>> =
+            (0..200u32).map(|i| (0..i * 7 % 11).map(|j| i * 100 + j).collect()).collect();
         let mut writer = ListWriter::create(&path).unwrap();
         lists.iter().for_each(|list| writer.push(list.iter().copied()).unwrap());
         writer.finish().unwrap();

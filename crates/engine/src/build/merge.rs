@@ -22,7 +22,8 @@ impl<T: Element> Run<'_, T> {
             .map(|shard| ListReader::new(self.work.path(&shard_file(shard, "lists")), buffer))
             .collect::<Result<Vec<_>, _>>()?;
         let homes_path = self.work.path(HOMES);
-        let mut homes = BufReader::new(File::open(&homes_path).map_err(BuildError::io("opening", &homes_path))?);
+        let mut homes =
+            BufReader::new(File::open(&homes_path).map_err(BuildError::io("opening", &homes_path))?);
         let degree = self.plan.layout.degree();
         let mut writer = AdjacencyWriter::create(&self.work.path(ADJACENCY), self.nodes(), degree)?;
         let mut merger = ListMerger::new(degree, self.options.seed);

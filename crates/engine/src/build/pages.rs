@@ -53,6 +53,7 @@ impl Shape {
     fn count(&mut self, id: u32, list: &[u32]) {
         self.degrees[list.len()] += 1;
         let page = self.layout.block_of(NodeId(id));
-        self.page_mates += list.iter().filter(|&&other| self.layout.block_of(NodeId(other)) == page).count() as u64;
+        self.page_mates +=
+            list.iter().filter(|&&other| self.layout.block_of(NodeId(other)) == page).count() as u64;
     }
 }

@@ -107,9 +107,9 @@ impl BuildOptions {
         memory.extend(shards.map(|shards| ("partition", sizes.partitioning(shards))));
         memory.extend(shards.map(|shards| ("merge", sizes.merging(shards))));
         memory.extend([("repair", sizes.repairing()), ("pages", sizes.paging())]);
-        let memory = memory.into_iter().map(|(phase, bytes)| {
-            sizes.expect(bytes, phase).map(|bytes| PhaseMemory { phase, bytes })
-        });
+        let memory = memory
+            .into_iter()
+            .map(|(phase, bytes)| sizes.expect(bytes, phase).map(|bytes| PhaseMemory { phase, bytes }));
         let index_bytes = self.index_bytes(&rows, &layout);
         let plan = BuildPlan {
             rows: rows.rows,

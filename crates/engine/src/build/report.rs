@@ -71,7 +71,8 @@ pub struct PhaseReport {
 
 impl BuildReport {
     pub(crate) fn new(plan: &BuildPlan, state: &State, build_id: String) -> Self {
-        let phases: Vec<PhaseReport> = state.finished.iter().map(|(&phase, spent)| row(phase, spent)).collect();
+        let phases: Vec<PhaseReport> =
+            state.finished.iter().map(|(&phase, spent)| row(phase, spent)).collect();
         let rows = plan.rows;
         let edges: u64 = state.degrees.iter().zip(0u64..).map(|(count, degree)| count * degree).sum();
         let layout = plan.layout;
@@ -111,7 +112,6 @@ impl BuildReport {
             _ => unreachable!("a struct of numbers and strings is a JSON object"),
         }
     }
-
 }
 
 /// Reads the content of `build.json`.

@@ -72,9 +72,7 @@ fn run<T: Element>(
     let meter = Meter::start();
     let keys = options.keys.as_deref().map(scan_keys).transpose()?;
     let content = scan(&input, progress).map_err(|stop| match stop {
-        Stop::Cancelled => {
-            BuildError::Cancelled { path: out.to_owned(), finished: work.continued_after }
-        }
+        Stop::Cancelled => BuildError::Cancelled { path: out.to_owned(), finished: work.continued_after },
         Stop::Error(error) => error,
     })?;
     inputs.insert("content".into(), content.to_string());

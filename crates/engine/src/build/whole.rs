@@ -26,11 +26,7 @@ impl<T: Element> Run<'_, T> {
     }
 
     /// The graph of `vectors`, on as many threads as memory allows.
-    pub(crate) fn graph_of(
-        &self,
-        vectors: &Matrix<T>,
-        progress: &dyn Progress,
-    ) -> Result<Graph, BuildError> {
+    pub(crate) fn graph_of(&self, vectors: &Matrix<T>, progress: &dyn Progress) -> Result<Graph, BuildError> {
         let params: &BuildParams = &self.plan.jobs.graph;
         let built = self.pool(self.plan.threads)?.install(|| {
             let distance = BuildDistance::new(self.options.metric, vectors);

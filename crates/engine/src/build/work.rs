@@ -39,7 +39,10 @@ impl Work {
             return Ok(());
         }
         if IndexDirectory::is_index(out) {
-            return Err(BuildError::output(out, "is an index already; remove it, or choose another directory"));
+            return Err(BuildError::output(
+                out,
+                "is an index already; remove it, or choose another directory",
+            ));
         }
         match fs::read_dir(out) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -69,7 +72,8 @@ impl Work {
             MemberKind::ALL.iter().try_for_each(|kind| remove_file(&out.join(kind.file_name())))?;
         }
         let path = dir.join(STATE);
-        let state = State::read(&path)?.unwrap_or_else(|| State { inputs: inputs.clone(), ..State::default() });
+        let state =
+            State::read(&path)?.unwrap_or_else(|| State { inputs: inputs.clone(), ..State::default() });
         if let Some(differences) = state.differences(inputs) {
             return Err(BuildError::Different { path: out.to_owned(), differences });
         }
@@ -148,7 +152,9 @@ fn lock(out: &Path, dir: &Path) -> Result<File, BuildError> {
     let file = File::create(&path).map_err(BuildError::io("creating", &path))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(BuildError::output(out, "another build is running there; wait for it")),
+        Err(TryLockError::WouldBlock) => {
+            Err(BuildError::output(out, "another build is running there; wait for it"))
+        }
         // Some network file systems have no locks.
         Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
         Err(TryLockError::Error(error)) => Err(BuildError::io("locking", &path)(error)),
