@@ -11,7 +11,7 @@ use std::process::Command;
 
 const PLACE: &str = "GLEANN_TEST_MEMORY";
 /// Less than the vectors take.
-const BUDGET: u64 = 34 << 20;
+const BUDGET: u64 = 25 << 20;
 /// What the test program itself takes, well below the 64 MiB that are allowed beside the budget.
 const PROGRAM: u64 = 10 << 20;
 
@@ -22,8 +22,8 @@ fn frugal() -> BuildOptions {
 #[test]
 fn the_budget_is_kept() {
     let dir = tempfile::tempdir().unwrap();
-    // 47 MiB of vectors: whoever reads them all at once is found out.
-    let source = file(dir.path(), &clustered::<f32>(24_000, 512, 19));
+    // 31 MiB of vectors: whoever reads them all at once is found out.
+    let source = file(dir.path(), &clustered::<f32>(16_000, 512, 19));
     let plan = frugal().plan(&source, &dir.path().join("index")).unwrap();
     assert!(matches!(plan.graph, GraphPlan::Sharded { .. }), "{plan:?}");
     let status = Command::new(std::env::current_exe().unwrap())
@@ -52,16 +52,16 @@ fn build_within_the_budget() {
 #[test]
 fn shards_cost_little_recall() {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../datasets/sample/sift");
-    let source = VectorFile::open(sample.join("base.u8bin")).unwrap().slice(0, 10_000).unwrap();
+    let source = VectorFile::open(sample.join("base.u8bin")).unwrap().slice(0, 5_000).unwrap();
     let rows = source.read_all::<u8>().unwrap();
     let all = VectorFile::open(sample.join("query.u8bin")).unwrap();
-    let mut queries = Matrix::<u8>::zeroed(200, rows.dim());
+    let mut queries = Matrix::<u8>::zeroed(300, rows.dim());
     all.source::<u8>().unwrap().read_rows(0, queries.as_mut_slice()).unwrap();
     let dir = tempfile::tempdir().unwrap();
-    let whole = BuildOptions { degree: 32, build_list: 48, ..options(Metric::L2) };
-    let shards = BuildOptions { memory_budget: 21 << 20, ..whole.clone() };
+    let whole = BuildOptions { degree: 24, build_list: 36, ..options(Metric::L2) };
+    let shards = BuildOptions { memory_budget: 20 << 20, ..whole.clone() };
     let plan = shards.plan(&source, &dir.path().join("shards")).unwrap();
-    assert_eq!(plan.graph, GraphPlan::Sharded { shards: 5, capacity: 4800 });
+    assert_eq!(plan.graph, GraphPlan::Sharded { shards: 8, capacity: 1500 });
     let [whole, shards] = [("whole", whole), ("shards", shards)].map(|(name, options)| {
         let out = dir.path().join(name);
         build_sound(&source, &out, &options);
