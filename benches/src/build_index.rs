@@ -187,7 +187,8 @@ pub fn bytes(count: u64) -> String {
 /// A duration for people.
 pub fn seconds(value: f64) -> String {
     match value {
-        v if v < 100.0 => format!("{v:.1} s"),
+        v if v < 99.95 => format!("{v:.1} s"),
+        v if v < 600.0 => format!("{v:.0} s"),
         v if v < 6000.0 => format!("{:.0} min", v / 60.0),
         v => format!("{:.1} h", v / 3600.0),
     }
