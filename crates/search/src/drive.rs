@@ -135,8 +135,10 @@ impl<T: Element, Io: PageIo, C: Clock, J> Driver<T, Io, C, J> {
         slot.query.extend_from_slice(query.vector);
         slot.k = query.k;
         slot.failure = None;
-        let deadline =
-            query.options.deadline.map(|after| (now.saturating_add(after.as_nanos() as u64), after));
+        let deadline = query.options.deadline.map(|after| {
+            let ns = u64::try_from(after.as_nanos()).unwrap_or(u64::MAX);
+            (now.saturating_add(ns), after)
+        });
         slot.limits = Limits { deadline, cancel: query.cancel };
         self.limited += usize::from(slot.limits.any());
         (slot.started, slot.stalled, slot.queued) = (now, now, true);

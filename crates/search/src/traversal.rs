@@ -101,7 +101,7 @@ impl Traversal {
         self.width = RunningWidth::new(options.width, options.kind);
         self.kind = options.kind;
         self.stats = QueryStats::default();
-        self.visited.clear(list * index.layout.degree() / 2);
+        self.visited.clear((list * index.layout.degree() / 2).min(index.nodes as usize));
         self.exact.clear();
         self.outstanding.clear();
         self.blocks = 0;

@@ -96,7 +96,12 @@ impl<T: Element> Executors<T> {
             (POOL_THREADS_PER_CORE * options.cpus.len()).min(read_capacity(options) * options.cpus.len());
         let pool = BlockingPool::start(file.clone(), readers).map_err(HostError::Thread)?;
         let capacity = read_capacity(options);
-        Self::start(index, options, |core| spawn_thread(core, Device::Pool(pool.core(capacity)), options))
+        let mut started = Self::start(index, options, |core| {
+            spawn_thread(core, Device::Pool(pool.core(capacity)), options)
+        })?;
+        // Joined after the cores, whose ends of the pool keep its threads alive.
+        started.joins.push(Box::new(move || pool.join()));
+        Ok(started)
     }
 
     /// Starts plain threads over a memory map.
@@ -257,7 +262,10 @@ fn spawn_glommio<T: Element>(seed: Seed<T>, file: File, options: &HostOptions) -
         .map_err(|error| HostError::Glommio(error.to_string()))?;
     match started.recv() {
         Ok(Ok(())) => Ok(Box::new(move || drop(executor.join()))),
-        Ok(Err(error)) => Err(HostError::Ring(error)),
+        Ok(Err(error)) => {
+            let _ = executor.join();
+            Err(HostError::Ring(error))
+        }
         // The executor ended before it ran anything: its thread knows why.
         Err(flume::RecvError::Disconnected) => {
             let cause = executor.join().err().map_or("it ended at once".into(), |error| error.to_string());

@@ -110,6 +110,13 @@ impl<T: Element> Core<T> {
     }
 }
 
+impl<T: Element> Drop for Core<T> {
+    fn drop(&mut self) {
+        // The channel outlives its receiver: jobs left in it would never be answered.
+        drop(self.intake.drain());
+    }
+}
+
 impl Answers {
     fn send<T>(&self, reply: Reply<T>, outcome: Result<Found, SearchError>) {
         if reply.is_single() {

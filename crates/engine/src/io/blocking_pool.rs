@@ -6,11 +6,13 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Threads that read one file for all cores.
 pub(crate) struct BlockingPool {
     requests: flume::Sender<Request>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 struct Request {
@@ -26,16 +28,25 @@ impl BlockingPool {
     /// Starts `threads` threads that read `file`; they end when the pool and its [`PoolIo`]s are gone.
     pub(crate) fn start(file: Arc<File>, threads: usize) -> io::Result<Self> {
         let (requests, queue) = flume::unbounded::<Request>();
-        for number in 0..threads.max(1) {
+        let start = |number| {
             let (file, queue) = (file.clone(), queue.clone());
             std::thread::Builder::new().name(format!("gleann-pread-{number}")).spawn(move || {
                 for Request { read, done } in queue.iter() {
                     // The receiver may be gone: its reader waited for this read and gave up.
                     let _ = done.send(RawCompletion { token: read.token, result: pread(&file, &read) });
                 }
-            })?;
+            })
+        };
+        let threads = (0..threads.max(1)).map(start).collect::<io::Result<_>>()?;
+        Ok(Self { requests, threads })
+    }
+
+    /// Waits for the end of the threads, once no [`PoolIo`] is left: then the file is closed.
+    pub(crate) fn join(self) {
+        drop(self.requests);
+        for thread in self.threads {
+            let _ = thread.join();
         }
-        Ok(Self { requests })
     }
 
     /// The pool as the disk of one core, at most `capacity` reads at a time.
