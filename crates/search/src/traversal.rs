@@ -16,6 +16,9 @@ use gleann_quant::DistanceTable;
 use gleann_storage::{BlockId, Record, record_bytes};
 use gleann_vector::{Element, NodeId, Pool};
 
+/// About how many vertices a search expands on its way to the query's neighbourhood, beside those in its pool.
+const APPROACH_HOPS: usize = 20;
+
 /// Where a candidate stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
@@ -101,7 +104,8 @@ impl Traversal {
         self.width = RunningWidth::new(options.width, options.kind);
         self.kind = options.kind;
         self.stats = QueryStats::default();
-        self.visited.clear((list * index.layout.degree() / 2).min(index.nodes as usize));
+        let expected = (list + APPROACH_HOPS) * index.layout.degree() * 3 / 4;
+        self.visited.clear(expected.min(index.nodes as usize));
         self.exact.clear();
         self.outstanding.clear();
         self.blocks = 0;
@@ -253,12 +257,7 @@ impl Traversal {
 
     fn expand_list<T: Element>(&mut self, index: &SearchIndex<T>, list: u16) {
         self.scratch.unseen.clear();
-        for &id in self.lists.list(list) {
-            if self.visited.insert(id) {
-                index.codes.prefetch(id);
-                self.scratch.unseen.push(id);
-            }
-        }
+        self.visited.insert_all(self.lists.list(list), &mut self.scratch.unseen);
         self.lists.release(list);
         self.admit_unseen(index);
     }

@@ -53,6 +53,29 @@ impl Visited {
         true
     }
 
+    /// Adds ids; appends the new ones to `fresh`, in order. Whether an id is new is close to a coin toss, so the
+    /// common cases (its place is empty, or holds it) are decided without a branch.
+    pub(crate) fn insert_all(&mut self, ids: &[u32], fresh: &mut Vec<u32>) {
+        while 2 * (self.len + ids.len()) > self.table.len() {
+            self.grow();
+        }
+        let start = fresh.len();
+        fresh.resize(start + ids.len(), 0);
+        let mask = self.table.len() - 1;
+        let mut count = start;
+        for &id in ids {
+            let mut at = (id.wrapping_mul(SPREAD) >> self.shift) as usize & mask;
+            while self.table[at] != EMPTY && self.table[at] != id {
+                at = (at + 1) & mask;
+            }
+            fresh[count] = id;
+            count += usize::from(self.table[at] == EMPTY);
+            self.table[at] = id;
+        }
+        fresh.truncate(count);
+        self.len += count - start;
+    }
+
     #[cold]
     fn grow(&mut self) {
         let ids: Vec<u32> = self.table.iter().copied().filter(|&id| id != EMPTY).collect();
@@ -70,6 +93,19 @@ mod tests {
     use std::collections::HashSet;
 
     proptest! {
+        #[test]
+        fn takes_lists_as_it_takes_single_ids(lists in prop::collection::vec(prop::collection::vec(0u32..500, 0..70), 0..40)) {
+            let (mut one, mut all) = (Visited::new(), Visited::new());
+            one.clear(1);
+            all.clear(1);
+            for list in lists {
+                let expected: Vec<u32> = list.iter().copied().filter(|&id| one.insert(id)).collect();
+                let mut fresh = vec![7];
+                all.insert_all(&list, &mut fresh);
+                prop_assert_eq!(&fresh[1..], &expected);
+            }
+        }
+
         #[test]
         fn is_a_set(ids in prop::collection::vec(0u32..3000, 0..4000), expected in 0usize..100) {
             let mut set = Visited::new();
