@@ -1,8 +1,9 @@
 //! One result: a JSON line that can be read on its own, years later, on another machine. Peers fill in what they
 //! know; what a system cannot tell is absent rather than zero.
 
-use crate::sweep::Width;
+use crate::sweep::width_form;
 use anyhow::{Context, Result};
+use gleann::Width;
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, Write};
 use std::path::Path;
@@ -16,7 +17,7 @@ pub struct Row {
     /// Traversal: `beam`, `pipe`, or a peer's own word.
     pub search: String,
     /// Reads in flight of one search.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(with = "width_form", skip_serializing_if = "Option::is_none")]
     pub width: Option<Width>,
     /// Candidate list length, L (`ef` elsewhere).
     pub list: u32,
@@ -44,6 +45,9 @@ pub struct Row {
     /// Recall by distances within a relative tolerance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recall_distance: Option<f64>,
+    /// How often the true nearest neighbour is among the k found (1@k).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recall_1_at_k: Option<f64>,
     /// Queries a second.
     pub qps: f64,
     /// Slowest round.
@@ -52,9 +56,13 @@ pub struct Row {
     /// Fastest round.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub qps_max: Option<f64>,
-    /// Latency of a query as its caller sees it, in microseconds.
+    /// Latency of a query, in microseconds: from its start to its end, or, with an offered load, from the moment at
+    /// which it was meant to arrive, so that queueing counts.
     #[serde(flatten)]
     pub latency: Latency,
+    /// [`Cost::idle_share`] of each core.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub idle_share_by_core: Vec<f64>,
     /// What a query cost.
     #[serde(flatten)]
     pub cost: Cost,
@@ -84,6 +92,21 @@ pub struct Latency {
     pub p999: Option<f64>,
 }
 
+impl Latency {
+    /// The percentiles of single latencies (nearest rank), which are sorted on the way; nothing of none.
+    pub fn of(latencies_us: &mut [f64]) -> Self {
+        latencies_us.sort_by(f64::total_cmp);
+        let count = latencies_us.len();
+        let at = |share: f64| {
+            let rank = (share * count as f64).ceil() as usize;
+            latencies_us.get(rank.clamp(1, count.max(1)) - 1).copied()
+        };
+        let mean = latencies_us.iter().sum::<f64>() / count as f64;
+        let mean = (count > 0).then_some(mean);
+        Self { mean, p50: at(0.5), p95: at(0.95), p99: at(0.99), p999: at(0.999) }
+    }
+}
+
 /// Cost of the average query, and of the process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -106,9 +129,15 @@ pub struct Cost {
     /// Share of a search's time in which it waited for reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stall_share: Option<f64>,
+    /// Share of the time in which a core waited for reads with nothing else to do, mean over the cores.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_share: Option<f64>,
     /// Processor time of the whole process, user and kernel, in microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_us_per_query: Option<f64>,
+    /// The part of it that searches report: their own work, without the kernel's part of reads, in microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub search_cpu_us_per_query: Option<f64>,
     /// Resident memory of the process after the round.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rss_bytes: Option<u64>,
@@ -127,12 +156,16 @@ pub struct Environment {
     pub kernel: String,
     /// File system the index lies on.
     pub file_system: String,
+    /// Model of the processor.
+    pub cpu: String,
+    /// Cores this process may run on.
+    pub cores: u32,
     /// Instruction set of the distance kernels.
     pub cpu_path: String,
     /// One-minute load average when the measurement began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load_average: Option<f64>,
-    /// Seed of everything random in the measurement.
+    /// Seed the index was built with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// Parameters the index was built with.
@@ -164,6 +197,11 @@ pub fn median_row(rounds: &[Row]) -> Option<Row> {
     let speeds = || rounds.iter().map(|row| row.qps);
     row.qps_min = speeds().min_by(f64::total_cmp);
     row.qps_max = speeds().max_by(f64::total_cmp);
+    for (core, share) in row.idle_share_by_core.iter_mut().enumerate() {
+        let mut shares: Vec<f64> =
+            rounds.iter().filter_map(|row| row.idle_share_by_core.get(core).copied()).collect();
+        *share = median(&mut shares);
+    }
     row.rounds = rounds.len() as u32;
     row.cost.rss_bytes = rounds.iter().filter_map(|row| row.cost.rss_bytes).max();
     row.queries = first.queries;
@@ -253,6 +291,16 @@ mod tests {
         assert_eq!((row.latency.mean, row.cost.rss_bytes, row.list), (Some(100.25), Some(9), 40));
         assert_eq!(median(&mut [4.0, 1.0]), 2.5);
         assert_eq!(median_row(&[]), None);
+    }
+
+    #[test]
+    fn percentiles_are_nearest_ranks() {
+        let mut numbers: Vec<f64> = (1..=1000).rev().map(f64::from).collect();
+        let latency = Latency::of(&mut numbers);
+        assert_eq!((latency.mean, latency.p50, latency.p95), (Some(500.5), Some(500.0), Some(950.0)));
+        assert_eq!((latency.p99, latency.p999), (Some(990.0), Some(999.0)));
+        assert_eq!(Latency::of(&mut [7.0]).p999, Some(7.0));
+        assert_eq!(Latency::of(&mut []), Latency::default());
     }
 
     #[test]

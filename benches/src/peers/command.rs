@@ -3,8 +3,8 @@
 use super::contender::{Contender, Workload};
 use super::{python, report, rounds};
 use crate::row::append_rows;
-use crate::sweep::{Traversal, Width};
 use anyhow::{Context, Result, ensure};
+use gleann::{SearchKind, Width};
 use std::path::PathBuf;
 
 /// Arguments of `run-bench peers`.
@@ -38,8 +38,8 @@ pub struct PeersArgs {
     #[arg(long, value_delimiter = ',', default_values_t = [10, 15, 20, 30, 40, 60, 80, 120, 160])]
     pub list: Vec<u32>,
     /// gleann's traversals; each is a system of its own in the comparison
-    #[arg(long, value_delimiter = ',', default_values_t = [Traversal::Beam, Traversal::Pipe])]
-    pub search: Vec<Traversal>,
+    #[arg(long, value_delimiter = ',', default_values_t = [SearchKind::Beam, SearchKind::Pipe])]
+    pub search: Vec<SearchKind>,
     /// Reads in flight of one search, for gleann and for diskannpy's beam (the number, or the start of `dynamic`)
     #[arg(long, default_value_t = Width::Fixed(4))]
     pub width: Width,
@@ -72,7 +72,7 @@ pub struct PeersArgs {
 /// Arguments do not fit, the environment cannot be made, or a system fails.
 pub fn run(args: PeersArgs) -> Result<()> {
     check(&args)?;
-    report::load_average();
+    report::print_load();
     std::fs::create_dir_all(&args.work)
         .with_context(|| format!("cannot make folder {}", args.work.display()))?;
     let work =

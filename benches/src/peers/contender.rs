@@ -3,8 +3,8 @@
 
 use super::command::PeersArgs;
 use crate::row::{Row, parse_row, read_rows};
-use crate::sweep::{Traversal, Width};
 use anyhow::{Context, Result, bail};
+use gleann::{SearchKind, Width};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -29,7 +29,7 @@ pub struct Plan {
 
 #[derive(Debug, Clone)]
 enum Kind {
-    Gleann { index: Option<PathBuf>, search: Traversal },
+    Gleann { index: Option<PathBuf>, search: SearchKind },
     Peer { python: PathBuf, driver: PathBuf },
 }
 
@@ -64,7 +64,7 @@ impl Workload {
 
 impl Contender {
     /// gleann with one traversal, over the index given or one built under `work`.
-    pub fn gleann(work: &Path, index: Option<PathBuf>, search: Traversal) -> Self {
+    pub fn gleann(work: &Path, index: Option<PathBuf>, search: SearchKind) -> Self {
         let kind = Kind::Gleann { index, search };
         Self { name: format!("gleann {search}"), folder: work.join("gleann"), kind }
     }
@@ -139,7 +139,7 @@ impl Contender {
     fn search_gleann(
         &self,
         mut command: Command,
-        search: Traversal,
+        search: SearchKind,
         run: (&Workload, &Plan),
     ) -> Result<Vec<Row>> {
         let (workload, plan) = run;

@@ -4,6 +4,7 @@ use super::matched::{Matched, at_recall};
 use super::rounds::{Results, Standing};
 use crate::plot::{Better, front};
 use crate::row::Row;
+use crate::run_bench::{load_average, optional};
 use serde_json::Value;
 
 const TARGETS: [f64; 3] = [0.90, 0.95, 0.99];
@@ -49,11 +50,9 @@ const MEASURES: [Measure; 4] = [
 ];
 
 /// Says how busy the machine is before anything is measured.
-pub fn load_average() {
-    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let minute = load.split(' ').next().and_then(|text| text.parse::<f64>().ok());
+pub fn print_load() {
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
-    match minute {
+    match load_average() {
         Some(load) if load > 0.25 * cores as f64 => {
             println!(
                 "load average {load:.2} on {cores} cores: the machine is busy, the figures will be too low"
@@ -133,10 +132,6 @@ fn value_at(standing: &Standing, measure: &Measure, target: f64) -> Option<Match
         .map(|(row, value)| (row.recall, value))
         .collect();
     at_recall(&points, target)
-}
-
-fn optional(value: Option<f64>, decimals: usize) -> String {
-    value.map_or_else(|| "–".to_owned(), |value| format!("{value:.decimals$}"))
 }
 
 #[cfg(test)]

@@ -1,10 +1,14 @@
 //! Arguments of `run-bench`, resolved once into a job.
 
 use super::experiment::{Expectation, Experiment, hold_against};
+use super::load::Load;
+use super::measure::measure;
+use super::table;
 use crate::peers;
-use crate::row::read_rows;
-use crate::sweep::{Engine, Sweep, Traversal, Width};
+use crate::row::{Row, append_rows, read_rows};
+use crate::sweep::Sweep;
 use anyhow::{Context, Result, bail, ensure};
+use gleann::{EngineChoice, SearchKind, Width};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `run-bench`.
@@ -33,8 +37,22 @@ pub struct RunBenchArgs {
     /// Hold the results in this file against the experiment's expectations, and measure nothing
     #[arg(long, requires = "experiment", conflicts_with = "dry_run")]
     check: Option<PathBuf>,
+    /// Offer so many queries a second (open loop, Poisson arrivals) instead of asking as fast as answers come
+    #[arg(long, value_name = "QUERIES_A_SECOND", value_parser = positive)]
+    rate: Option<f64>,
+    /// Ask the queries again and again until a round of a point takes about so long
+    #[arg(long, default_value_t = 1.0, value_parser = positive)]
+    seconds: f64,
+    /// Measure even if reads go through the page cache
+    #[arg(long)]
+    allow_buffered: bool,
     #[command(flatten)]
     knobs: Knobs,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| *number > 0.0 && number.is_finite());
+    number.ok_or_else(|| "expected a positive number".to_owned())
 }
 
 /// What to measure, where no experiment file says it. Lists are separated by commas; every combination is measured.
@@ -47,8 +65,8 @@ struct Knobs {
     #[arg(long, value_delimiter = ',', default_values_t = [10, 15, 20, 30, 40, 60, 80, 120], conflicts_with = "experiment")]
     list: Vec<u32>,
     /// Traversals: beam, pipe
-    #[arg(long, value_delimiter = ',', default_values_t = [Traversal::Beam], conflicts_with = "experiment")]
-    search: Vec<Traversal>,
+    #[arg(long, value_delimiter = ',', default_values_t = [SearchKind::Beam], conflicts_with = "experiment")]
+    search: Vec<SearchKind>,
     /// Reads in flight of one search: a number, dynamic, or dynamic:START-MAX
     #[arg(long, value_delimiter = ',', default_values_t = [Width::Fixed(4)], conflicts_with = "experiment")]
     width: Vec<Width>,
@@ -59,8 +77,8 @@ struct Knobs {
     #[arg(long, value_delimiter = ',', default_values_t = [8], conflicts_with = "experiment")]
     in_flight: Vec<u32>,
     /// I/O engines: auto, glommio, pool, mmap
-    #[arg(long, value_delimiter = ',', default_values_t = [Engine::Auto], conflicts_with = "experiment")]
-    engine: Vec<Engine>,
+    #[arg(long, value_delimiter = ',', default_values_t = [EngineChoice::Auto], conflicts_with = "experiment")]
+    engine: Vec<EngineChoice>,
     /// Rounds; medians are reported
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with = "experiment")]
     rounds: u32,
@@ -95,6 +113,12 @@ pub struct Job {
     pub sweep: Sweep,
     /// What must come out.
     pub expectations: Vec<Expectation>,
+    /// How queries come.
+    pub load: Load,
+    /// Seconds that a round of a point takes at least, about.
+    pub seconds: f64,
+    /// Whether reads through the page cache are measured.
+    pub allow_buffered: bool,
 }
 
 /// Runs the verb.
@@ -116,9 +140,30 @@ pub fn run(args: RunBenchArgs) -> Result<()> {
         print!("{}", describe(&job));
         return Ok(());
     }
-    bail!(
-        "run-bench: this build has no engine to measure; `--dry-run` shows the plan, `peers` compares others"
-    )
+    run_job(&job).map(drop)
+}
+
+/// Measures a job: prints the table while it runs, appends result lines, and holds them against what is expected.
+///
+/// # Errors
+/// Something cannot be measured or written, or an expectation is missed.
+pub fn run_job(job: &Job) -> Result<Vec<Row>> {
+    if let Some(about) = &job.about {
+        println!("{about}");
+    }
+    println!("{}", table::header(job.k));
+    let rows = measure(job, &mut |row| {
+        println!("{}", table::line(row));
+        job.out.as_ref().map_or(Ok(()), |out| append_rows(out, std::slice::from_ref(row)))
+    })?;
+    if let Some(out) = &job.out {
+        println!("result lines are in {}; `cargo xtask plot` draws them", out.display());
+    }
+    hold_against(&job.expectations, &rows)?;
+    if !job.expectations.is_empty() {
+        println!("all {} expectations are met", job.expectations.len());
+    }
+    Ok(rows)
 }
 
 fn resolve(args: &RunBenchArgs) -> Result<Job> {
@@ -147,6 +192,9 @@ fn resolve(args: &RunBenchArgs) -> Result<Job> {
         rounds: experiment.rounds,
         sweep: experiment.sweep,
         expectations: experiment.expectations,
+        load: args.rate.map_or(Load::Closed, |rate| Load::Open { rate }),
+        seconds: args.seconds,
+        allow_buffered: args.allow_buffered,
     })
 }
 
@@ -225,7 +273,8 @@ mod tests {
 
         for (line, part) in [
             (format!("{files} --list 5"), "at least k = 10"),
-            (format!("{files} --width 0"), "START-MAX"),
+            (format!("{files} --width 0"), "1 to 128"),
+            (format!("{files} --rate 0"), "positive"),
             ("--list 10".to_owned(), "--index is missing"),
             (format!("--index {} --query /nonexistent --truth x", file.display()), "--query /nonexistent"),
         ] {

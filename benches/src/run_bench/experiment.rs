@@ -28,8 +28,9 @@
 
 use super::section::Section;
 use crate::row::Row;
-use crate::sweep::{Engine, SearchPoint, Sweep, Traversal, WIDTHS, Width};
+use crate::sweep::{SearchPoint, Sweep};
 use anyhow::{Context, Result, ensure};
+use gleann::{EngineChoice, MAX_IN_FLIGHT, MAX_THREADS, SearchKind, Width};
 use std::path::{Path, PathBuf};
 
 /// A validated experiment.
@@ -61,7 +62,7 @@ pub struct Experiment {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expectation {
     /// Applies to this traversal, or to all.
-    pub search: Option<Traversal>,
+    pub search: Option<SearchKind>,
     /// Applies to this width, or to all.
     pub width: Option<Width>,
     /// Applies to this list length, or to all.
@@ -174,11 +175,11 @@ fn sweep(top: &mut Section) -> Result<Sweep> {
     let mut section = top.section("sweep")?;
     let sweep = Sweep {
         list: section.counts("list", &COUNTS)?.unwrap_or_else(|| vec![10, 20, 40, 80]),
-        search: section.parsed("search")?.unwrap_or_else(|| vec![Traversal::Beam]),
+        search: section.parsed("search")?.unwrap_or_else(|| vec![SearchKind::Beam]),
         width: section.parsed("width")?.unwrap_or_else(|| vec![Width::Fixed(4)]),
-        threads: section.counts("threads", &(0..=4096))?.unwrap_or_else(|| vec![0]),
-        in_flight: section.counts("in_flight", &WIDTHS)?.unwrap_or_else(|| vec![8]),
-        engine: section.parsed("engine")?.unwrap_or_else(|| vec![Engine::Auto]),
+        threads: section.counts("threads", &(0..=MAX_THREADS as u32))?.unwrap_or_else(|| vec![0]),
+        in_flight: section.counts("in_flight", &(1..=MAX_IN_FLIGHT as u32))?.unwrap_or_else(|| vec![8]),
+        engine: section.parsed("engine")?.unwrap_or_else(|| vec![EngineChoice::Auto]),
     };
     section.finish()?;
     Ok(sweep)
@@ -208,7 +209,7 @@ mod tests {
     fn a_file_becomes_a_sweep() {
         let experiment = Experiment::parse("f.toml", GOOD).unwrap();
         assert_eq!(experiment.sweep.width, [Width::Fixed(4), Width::Dynamic { start: 2, max: 8 }]);
-        assert_eq!((experiment.k, experiment.rounds, experiment.sweep.search[0]), (10, 3, Traversal::Pipe));
+        assert_eq!((experiment.k, experiment.rounds, experiment.sweep.search[0]), (10, 3, SearchKind::Pipe));
         let points = experiment.sweep.search_points();
         let expected: Vec<bool> =
             points.iter().map(|point| experiment.expectations[0].applies_to(point)).collect();
@@ -239,7 +240,7 @@ mod tests {
             ("[10, 20]", "[10, -1]", vec!["`sweep.list[1]`", "found -1", "1 to 100000"]),
             ("[10, 20]", "\"ten\"", vec!["`sweep.list`", "found \"ten\""]),
             ("dynamic:2-8", "wide", vec!["`sweep.width[1]`", "found \"wide\"", "START-MAX"]),
-            ("\"pipe\"", "\"best\"", vec!["`sweep.search`", "found \"best\"", "`pipe`"]),
+            ("\"pipe\"", "\"best\"", vec!["`sweep.search`", "found \"best\"", "beam or pipe"]),
             ("list = 20", "list = 30", vec!["`expect[0]`", "applies to no row"]),
             ("recall = 0.9", "recall = 90", vec!["`expect[0].recall`", "found 90", "0 to 1"]),
             ("recall = 0.9", "tolerance = 0.1", vec!["`expect[0].recall`", "found nothing"]),

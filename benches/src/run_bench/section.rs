@@ -55,7 +55,7 @@ impl<'a> Section<'a> {
         self.each(key, |section, key, value| {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             text.parse().map_err(|expected: String| {
-                let expected = expected.trim_start_matches("expected ");
+                let expected = expected.rsplit_once("expected ").map_or(expected.as_str(), |parts| parts.1);
                 anyhow::anyhow!(section.expected(key, &value.to_string(), expected))
             })
         })

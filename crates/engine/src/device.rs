@@ -137,7 +137,7 @@ impl Worker {
             } else if device.in_flight() == 0 {
                 break;
             }
-            if let Err(error) = device.wait(Duration::from_secs(1)) {
+            if let Err(error) = device.wait(1, Duration::from_secs(1)) {
                 buffers.leak();
                 return Err(error);
             }

@@ -1,5 +1,6 @@
 //! Why an index could not be opened.
 
+use crate::io::Direct;
 use crate::options::{EngineChoice, MAX_IN_FLIGHT, MAX_THREADS};
 use gleann_storage::StorageError;
 use std::path::PathBuf;
@@ -22,10 +23,12 @@ pub enum OpenError {
         message: String,
     },
     /// The graph file cannot be read in the way asked for.
-    #[error("{}: {source}", path.display())]
+    #[error("{} cannot be read {}: {source}", path.display(), manner(.direct))]
     Graph {
         /// The graph file.
         path: PathBuf,
+        /// The way asked for.
+        direct: Direct,
         /// The system's answer.
         source: std::io::Error,
     },
@@ -48,4 +51,13 @@ pub enum OpenError {
         /// Searches a core asked for.
         in_flight: usize,
     },
+}
+
+fn manner(direct: &Direct) -> &'static str {
+    match direct {
+        Direct::Require => {
+            "with O_DIRECT, which was required (Direct::Prefer reads through the page cache then)"
+        }
+        Direct::Prefer | Direct::Off => "as page reads need it",
+    }
 }

@@ -165,17 +165,43 @@ impl Index {
         if !queries.len().is_multiple_of(dim) {
             return vec![Err(SearchError::Dimension { found: queries.len(), expected: dim })];
         }
-        if let Err(error) = check_finite(queries, dim, 0) {
-            return queries.chunks(dim).map(|_| Err(error.into())).collect();
-        }
         if queries.is_empty() {
             return Vec::new();
+        }
+        if check_finite(queries, dim, 0).is_err() {
+            return self.search_usable(queries, k, options);
         }
         let (batch, finished) = Batch::new(queries.to_vec(), dim, k, *options);
         let batch = Arc::new(batch);
         executors.send_all(|| Job::Batch(batch.clone()));
         while finished.recv_timeout(LIVENESS_CHECK).is_err() && !executors.have_ended() {}
         batch.take_outcomes().into_iter().map(into_result).collect()
+    }
+
+    /// A batch of which some rows are not finite: those fail, the others are searched for.
+    fn search_usable<T: Element>(
+        &self,
+        queries: &[T],
+        k: usize,
+        options: &SearchOptions,
+    ) -> Vec<Result<SearchResult, SearchError>> {
+        let dim = self.info.layout.dim();
+        let checks: Vec<_> =
+            (0..).zip(queries.chunks(dim)).map(|(row, query)| check_finite(query, dim, row)).collect();
+        let usable: Vec<T> = queries
+            .chunks(dim)
+            .zip(&checks)
+            .filter(|(_, check)| check.is_ok())
+            .flat_map(|(query, _)| query.iter().copied())
+            .collect();
+        let mut results = self.search_batch(&usable, k, options).into_iter();
+        checks
+            .into_iter()
+            .map(|check| match check {
+                Ok(()) => results.next().unwrap_or(Err(SearchError::Closed)),
+                Err(error) => Err(error.into()),
+            })
+            .collect()
     }
 
     fn submit<T: Element>(

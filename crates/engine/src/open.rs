@@ -30,8 +30,11 @@ pub(crate) fn open<T: Element>(
     let keys = Arc::new(directory.keys()?.map_or(Keys::Identity, Keys::Listed));
     let graph = directory.graph()?;
     let direct = if options.engine == EngineChoice::Mmap { Direct::Off } else { options.direct };
-    let opened = open_for_reads(graph.path(), direct)
-        .map_err(|source| OpenError::Graph { path: graph.path().to_owned(), source })?;
+    let opened = open_for_reads(graph.path(), direct).map_err(|source| OpenError::Graph {
+        path: graph.path().to_owned(),
+        direct,
+        source,
+    })?;
     let host = HostOptions {
         cpus: choose_cpus(options.threads),
         pin: options.pin,
@@ -111,7 +114,7 @@ fn start<T: Element>(
             Err(cause) if wanted == EngineChoice::Glommio => return Err(failed(wanted, cause.to_string())),
             Err(cause) => warnings.push(format!(
                 "{cause}: reading with a pool of blocking threads, which is slower; allow io_uring (container \
-                 seccomp profile, sysctl kernel.io_uring_disabled, ulimit -l) to use glommio"
+                 seccomp profile, sysctl kernel.io_uring_disabled, ulimit -l and -n) to use glommio"
             )),
         }
     }

@@ -135,8 +135,10 @@ impl<T: Element, Io: PageIo, C: Clock, J> Driver<T, Io, C, J> {
         slot.query.extend_from_slice(query.vector);
         slot.k = query.k;
         slot.failure = None;
-        let deadline =
-            query.options.deadline.map(|after| (now.saturating_add(after.as_nanos() as u64), after));
+        let deadline = query.options.deadline.map(|after| {
+            let ns = u64::try_from(after.as_nanos()).unwrap_or(u64::MAX);
+            (now.saturating_add(ns), after)
+        });
         slot.limits = Limits { deadline, cancel: query.cancel };
         self.limited += usize::from(slot.limits.any());
         (slot.started, slot.stalled, slot.queued) = (now, now, true);
@@ -187,12 +189,19 @@ impl<T: Element, Io: PageIo, C: Clock, J> Driver<T, Io, C, J> {
         self.settle(blocked, finished)
     }
 
-    /// Blocks until a read has come or `timeout` has passed. Only useful after [`Turn::Waiting`].
+    /// Blocks until so many reads have come that a search can go on, or `timeout` has passed. Only useful after [`Turn::Waiting`].
     pub fn wait(&mut self, timeout: Duration) {
         let before = self.clock.now_ns();
         // A failing wait shows again as a failing flush in the next turn, where it ends the searches.
-        let _ = self.reader.wait(timeout);
+        let _ = self.reader.wait(self.wanted(), timeout);
         self.idle_ns += self.clock.now_ns() - before;
+    }
+
+    /// The fewest reads that must come before any search can go on.
+    fn wanted(&self) -> usize {
+        let running = self.slots.iter().filter(|slot| slot.job.is_some());
+        let missing = |slot: &Slot<T, J>| if slot.queued { 1 } else { slot.traversal.missing() };
+        running.map(missing).min().unwrap_or(1).max(1)
     }
 
     /// Ends every search with an error.

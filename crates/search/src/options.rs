@@ -66,8 +66,11 @@ pub enum OptionsError {
     /// k is 0.
     #[error("k is 0; ask for at least one neighbour")]
     NoNeighbours,
-    /// The pool would be too long.
-    #[error("list is {0}; expected 1 to {MAX_LIST} (k counts as a lower bound of it)")]
+    /// More neighbours than the longest pool holds.
+    #[error("k is {0}; expected 1 to {MAX_LIST}")]
+    TooManyNeighbours(usize),
+    /// The pool would be empty or too long.
+    #[error("list is {0}; expected 1 to {MAX_LIST}")]
     List(usize),
     /// The width is outside its range.
     #[error("width {0} is not possible; expected 1 to {MAX_WIDTH}, and a start not above the maximum")]
@@ -83,13 +86,15 @@ impl SearchOptions {
         if k == 0 {
             return Err(OptionsError::NoNeighbours);
         }
-        let list = self.list.max(k);
-        if self.list == 0 || list > MAX_LIST {
-            return Err(OptionsError::List(list));
+        if k > MAX_LIST {
+            return Err(OptionsError::TooManyNeighbours(k));
+        }
+        if !(1..=MAX_LIST).contains(&self.list) {
+            return Err(OptionsError::List(self.list));
         }
         if !self.width.is_valid() {
             return Err(OptionsError::Width(self.width));
         }
-        Ok(list)
+        Ok(self.list.max(k))
     }
 }

@@ -54,6 +54,8 @@ pub(crate) struct Traversal {
     visited: Visited,
     exact: Vec<(f32, u32)>,
     outstanding: Vec<Outstanding>,
+    /// Blocks in flight: fewer than `outstanding` where one block holds several candidates.
+    blocks: usize,
     lists: Lists,
     scratch: Scratch,
     /// No entry before this position needs anything any more.
@@ -80,6 +82,7 @@ impl Traversal {
             visited: Visited::new(),
             exact: Vec::new(),
             outstanding: Vec::new(),
+            blocks: 0,
             lists: Lists::default(),
             scratch: Scratch::default(),
             open: 0,
@@ -98,9 +101,10 @@ impl Traversal {
         self.width = RunningWidth::new(options.width, options.kind);
         self.kind = options.kind;
         self.stats = QueryStats::default();
-        self.visited.clear(list * index.layout.degree() / 2);
+        self.visited.clear((list * index.layout.degree() / 2).min(index.nodes as usize));
         self.exact.clear();
         self.outstanding.clear();
+        self.blocks = 0;
         self.lists.reset(index.layout.degree());
         self.open = 0;
         let Scratch { query: floats, unseen, .. } = &mut self.scratch;
@@ -126,6 +130,14 @@ impl Traversal {
         self.outstanding.len()
     }
 
+    /// Reads that must come before the next step can do anything.
+    pub(crate) fn missing(&self) -> usize {
+        match self.kind {
+            SearchKind::Beam => self.blocks,
+            SearchKind::Pipe => 1,
+        }
+    }
+
     /// The most reads the next step may ask for.
     pub(crate) fn wanted(&self) -> usize {
         self.width.now().saturating_sub(self.outstanding.len())
@@ -149,6 +161,7 @@ impl Traversal {
         let block = index.layout.block_of(NodeId(entry.id));
         if !self.outstanding.iter().any(|other| other.block == block) {
             reads.push(block);
+            self.blocks += 1;
             self.stats.reads += 1;
         }
         self.outstanding.push(Outstanding { block, node: entry.id, estimate: entry.distance });
@@ -169,6 +182,7 @@ impl Traversal {
         block: BlockId,
         bytes: &[u8],
     ) -> Result<(), SearchError> {
+        self.blocks -= 1;
         let mut at = 0;
         while at < self.outstanding.len() {
             if self.outstanding[at].block != block {

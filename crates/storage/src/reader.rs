@@ -159,12 +159,12 @@ impl<Io: PageIo> BlockReader<Io> {
         !self.failed.is_empty() || self.io.ready()
     }
 
-    /// Blocks until something can be delivered or `timeout` has passed.
+    /// Blocks until `wanted` (≥ 1) reads can be delivered or `timeout` has passed.
     ///
     /// # Errors
     /// The system call failed; reads stay in flight.
-    pub fn wait(&mut self, timeout: Duration) -> io::Result<()> {
-        if self.failed.is_empty() { self.io.wait(timeout) } else { self.io.flush() }
+    pub fn wait(&mut self, wanted: usize, timeout: Duration) -> io::Result<()> {
+        if self.failed.is_empty() { self.io.wait(wanted, timeout) } else { self.io.flush() }
     }
 
     /// Delivers every read that has ended: the verified bytes of the block (valid during the call only) or
@@ -271,7 +271,7 @@ impl<Io: PageIo> Drop for BlockReader<Io> {
                 return;
             }
             // A failing wait is tried again: the buffers may not go before the reads have ended.
-            let _ = self.io.wait(Duration::from_millis(100));
+            let _ = self.io.wait(1, Duration::from_millis(100));
             self.io.reap(&mut self.completions);
         }
         // A device that never answers may still write: leaking the buffers is the safe end.

@@ -160,10 +160,12 @@ impl PageIo for SimDisk {
         due
     }
 
-    fn wait(&mut self, timeout: Duration) -> io::Result<()> {
+    fn wait(&mut self, wanted: usize, timeout: Duration) -> io::Result<()> {
         self.flush()?;
         let limit = self.clock.now_ns() + timeout.as_nanos() as u64;
-        let until = self.earliest().map_or(limit, |due| due.min(limit));
+        self.pending.sort_by_key(|pending| pending.due);
+        let last = wanted.min(self.pending.len());
+        let until = if last == 0 { limit } else { self.pending[last - 1].due.min(limit) };
         self.clock.advance(until.saturating_sub(self.clock.now_ns()));
         Ok(())
     }

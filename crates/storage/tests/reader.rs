@@ -59,7 +59,7 @@ fn read_all(setup: Setup) -> BTreeMap<u32, Result<u8, ReadError>> {
             reader.submit(&[BlockRead { tag: u64::from(next) + 100, block: BlockId(next) }]);
             next += 1;
         }
-        reader.wait(Duration::from_millis(1)).unwrap();
+        reader.wait(1, Duration::from_millis(1)).unwrap();
         reader.poll(&mut |read, outcome| {
             assert_eq!(read.tag, u64::from(read.block.0) + 100);
             let earlier = results.insert(read.block.0, outcome.map(|bytes| bytes[0]));

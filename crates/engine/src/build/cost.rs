@@ -7,7 +7,11 @@ use gleann_graph::ShardPlan;
 /// 2020s server with 128 × u8 and 100 × f32; cold caches and other machines are off by a factor of two.
 const DISTANCE_NS: f64 = 14.0;
 const DISTANCE_BYTE_NS: f64 = 0.055;
-/// Distances a vector takes for each place of the pool, at the degrees in use.
+/// More, where the rows do not fit the caches.
+const MISS_NS: f64 = 22.0;
+const CACHE_BYTES: f64 = 16e6;
+/// Distances a vector takes for each place of the pool, at the degrees in use, in a graph of e¹⁰ vectors; they
+/// grow with the logarithm.
 const DISTANCES_A_PLACE: f64 = 26.0;
 /// Encoding: for each dimension, 256 centroids.
 const ENCODE_DIMENSION_NS: f64 = 22.0;
@@ -24,8 +28,11 @@ pub(crate) fn cpu_seconds(sizes: &Sizes, graph: &ShardPlan, training_rows: u64) 
         ShardPlan::OneShot { .. } => (&sizes.params, 1.0),
         ShardPlan::Sharded { params, .. } => (params, 2.0),
     };
-    let distances = DISTANCES_A_PLACE * params.list as f64 * (params.degree as f64 / 64.0).sqrt();
-    let insert = distances * (DISTANCE_NS + DISTANCE_BYTE_NS * row) * f64::from(params.passes) * copies;
+    let shape = (params.degree as f64 / 64.0).sqrt() * rows.max(2.0).ln() / 10.0;
+    let distances = DISTANCES_A_PLACE * params.list as f64 * shape;
+    let miss = if rows * row > CACHE_BYTES { MISS_NS } else { 0.0 };
+    let insert =
+        distances * (DISTANCE_NS + DISTANCE_BYTE_NS * row + miss) * f64::from(params.passes) * copies;
     let stream = STREAM_BYTE_NS * (row + 4.0 * params.degree as f64) * (1.0 + copies);
     let vector = insert + dim * ENCODE_DIMENSION_NS + stream;
     (rows * vector + training_rows as f64 * dim * TRAIN_DIMENSION_NS) * 1e-9

@@ -15,7 +15,7 @@ pub const MEMORY_OVERHEAD: u64 = 64 << 20;
 const FEWEST_TRAINING_ROWS: u64 = 1024;
 /// A sample takes at most half of what there is, so that several chunks can be trained at once.
 const SAMPLE_SHARE: u64 = 2;
-/// Most bytes of rows that are read at a time.
+/// Most bytes of rows and what belongs to them that are held at a time.
 const MOST_PIECE: u64 = 16 << 20;
 /// Nodes whose lists a reachability scan reads at once.
 const SCANNED_LISTS: u64 = 4096;
@@ -52,9 +52,15 @@ impl Sizes {
         BuildError::Budget { budget, minimum, phase }
     }
 
-    /// Rows that are read at a time, and their bytes.
+    /// Rows that are read at a time, with their lists or codes beside them.
     pub(crate) fn piece_rows(&self) -> usize {
-        ((self.budget / 16).min(MOST_PIECE) / self.row()).max(1) as usize
+        let fit = (self.budget / 16).min(MOST_PIECE) / (self.row() + self.lists_of_row());
+        fit.min(self.rows.rows).max(1) as usize
+    }
+
+    /// The list of a row as it lies in the work file, and as it is taken from there.
+    fn lists_of_row(&self) -> u64 {
+        8 * (self.params.degree as u64 + 1)
     }
 
     /// Training: a row of the sample, with what is kept beside it.
@@ -176,7 +182,7 @@ impl Sizes {
 
     /// Peak of writing pages.
     pub(crate) fn paging(&self) -> u64 {
-        self.piece_rows() as u64 * (self.row() + 8 * (self.params.degree as u64 + 1)) + (4 << 20)
+        self.piece_rows() as u64 * (self.row() + self.lists_of_row()) + (4 << 20)
     }
 
     /// Holds a phase without choices against the budget.

@@ -24,8 +24,11 @@ const BUFFER_BYTES: usize = 16 << 20;
 const MAX_READS: usize = 1024;
 /// glommio registers this much memory three times; the usual RLIMIT_MEMLOCK of 8 MiB must do for many cores.
 const EXECUTOR_IO_MEMORY: usize = 512 << 10;
-/// A busy core lets glommio's reactor run so often. Below 1 ms an executor may park with runnable tasks.
-const REACTOR_EVERY: Duration = Duration::from_millis(1);
+/// A busy core yields to glommio's scheduler so often.
+const YIELD_EVERY: Duration = Duration::from_millis(1);
+/// A timer that fires so often keeps a core alive: an executor whose thread is held up by the system between
+/// arming its preempt timer and looking at its queues parks with runnable tasks, and only an event ends that.
+const HEARTBEAT: Duration = Duration::from_millis(10);
 /// Reading threads of the blocking pool per core.
 const POOL_THREADS_PER_CORE: usize = 32;
 
@@ -93,7 +96,12 @@ impl<T: Element> Executors<T> {
             (POOL_THREADS_PER_CORE * options.cpus.len()).min(read_capacity(options) * options.cpus.len());
         let pool = BlockingPool::start(file.clone(), readers).map_err(HostError::Thread)?;
         let capacity = read_capacity(options);
-        Self::start(index, options, |core| spawn_thread(core, Device::Pool(pool.core(capacity)), options))
+        let mut started = Self::start(index, options, |core| {
+            spawn_thread(core, Device::Pool(pool.core(capacity)), options)
+        })?;
+        // Joined after the cores, whose ends of the pool keep its threads alive.
+        started.joins.push(Box::new(move || pool.join()));
+        Ok(started)
     }
 
     /// Starts plain threads over a memory map.
@@ -242,7 +250,6 @@ fn spawn_glommio<T: Element>(seed: Seed<T>, file: File, options: &HostOptions) -
     let executor = LocalExecutorBuilder::new(placement)
         .name(&name)
         .io_memory(EXECUTOR_IO_MEMORY)
-        .preempt_timer(REACTOR_EVERY)
         .spawn(move || async move {
             match RingIo::new(file, capacity) {
                 Ok(ring) => {
@@ -255,7 +262,10 @@ fn spawn_glommio<T: Element>(seed: Seed<T>, file: File, options: &HostOptions) -
         .map_err(|error| HostError::Glommio(error.to_string()))?;
     match started.recv() {
         Ok(Ok(())) => Ok(Box::new(move || drop(executor.join()))),
-        Ok(Err(error)) => Err(HostError::Ring(error)),
+        Ok(Err(error)) => {
+            let _ = executor.join();
+            Err(HostError::Ring(error))
+        }
         // The executor ended before it ran anything: its thread knows why.
         Err(flume::RecvError::Disconnected) => {
             let cause = executor.join().err().map_or("it ended at once".into(), |error| error.to_string());
@@ -265,19 +275,25 @@ fn spawn_glommio<T: Element>(seed: Seed<T>, file: File, options: &HostOptions) -
 }
 
 async fn run_on_glommio<T: Element>(mut core: Core<T>) {
-    let mut reactor_ran = Instant::now();
+    let heartbeat = glommio::spawn_local(async {
+        loop {
+            glommio::timer::sleep(HEARTBEAT).await;
+        }
+    });
+    let mut yielded = Instant::now();
     loop {
         match core.work() {
             Turn::Busy => {}
             Turn::Waiting => core.wait(),
             Turn::Idle => match core.intake.recv_async().await {
                 Ok(job) => core.accept(job),
-                Err(flume::RecvError::Disconnected) => return,
+                Err(flume::RecvError::Disconnected) => break,
             },
         }
-        if reactor_ran.elapsed() >= REACTOR_EVERY {
-            glommio::timer::sleep(Duration::from_nanos(500)).await;
-            reactor_ran = Instant::now();
+        if yielded.elapsed() >= YIELD_EVERY {
+            glommio::executor().yield_task_queue_now().await;
+            yielded = Instant::now();
         }
     }
+    heartbeat.cancel().await;
 }

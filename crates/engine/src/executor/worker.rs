@@ -59,7 +59,11 @@ impl<T: Element> Core<T> {
     pub(crate) fn work(&mut self) -> Turn {
         self.take_in();
         let answers = &self.answers;
-        self.driver.turn(&mut |reply, outcome| answers.send(reply, outcome))
+        match self.driver.turn(&mut |reply, outcome| answers.send(reply, outcome)) {
+            // The last search ended, but a batch may hold more of them.
+            Turn::Idle if !self.batches.is_empty() => Turn::Busy,
+            turn => turn,
+        }
     }
 
     /// Blocks until a read has come.
@@ -103,6 +107,13 @@ impl<T: Element> Core<T> {
             self.answers.send(reply, Err(error));
         }
         true
+    }
+}
+
+impl<T: Element> Drop for Core<T> {
+    fn drop(&mut self) {
+        // The channel outlives its receiver: jobs left in it would never be answered.
+        drop(self.intake.drain());
     }
 }
 

@@ -6,11 +6,13 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
-use std::time::Duration;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// Threads that read one file for all cores.
 pub(crate) struct BlockingPool {
     requests: flume::Sender<Request>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 struct Request {
@@ -26,22 +28,38 @@ impl BlockingPool {
     /// Starts `threads` threads that read `file`; they end when the pool and its [`PoolIo`]s are gone.
     pub(crate) fn start(file: Arc<File>, threads: usize) -> io::Result<Self> {
         let (requests, queue) = flume::unbounded::<Request>();
-        for number in 0..threads.max(1) {
+        let start = |number| {
             let (file, queue) = (file.clone(), queue.clone());
             std::thread::Builder::new().name(format!("gleann-pread-{number}")).spawn(move || {
                 for Request { read, done } in queue.iter() {
                     // The receiver may be gone: its reader waited for this read and gave up.
                     let _ = done.send(RawCompletion { token: read.token, result: pread(&file, &read) });
                 }
-            })?;
+            })
+        };
+        let threads = (0..threads.max(1)).map(start).collect::<io::Result<_>>()?;
+        Ok(Self { requests, threads })
+    }
+
+    /// Waits for the end of the threads, once no [`PoolIo`] is left: then the file is closed.
+    pub(crate) fn join(self) {
+        drop(self.requests);
+        for thread in self.threads {
+            let _ = thread.join();
         }
-        Ok(Self { requests })
     }
 
     /// The pool as the disk of one core, at most `capacity` reads at a time.
     pub(crate) fn core(&self, capacity: usize) -> PoolIo {
         let (done, completions) = flume::unbounded();
-        PoolIo { requests: self.requests.clone(), done, completions, arrived: None, in_flight: 0, capacity }
+        PoolIo {
+            requests: self.requests.clone(),
+            done,
+            completions,
+            arrived: Vec::new(),
+            in_flight: 0,
+            capacity,
+        }
     }
 }
 
@@ -63,7 +81,7 @@ pub(crate) struct PoolIo {
     requests: flume::Sender<Request>,
     done: flume::Sender<RawCompletion>,
     completions: flume::Receiver<RawCompletion>,
-    arrived: Option<RawCompletion>,
+    arrived: Vec<RawCompletion>,
     in_flight: usize,
     capacity: usize,
 }
@@ -84,21 +102,25 @@ impl PageIo for PoolIo {
     }
 
     fn ready(&self) -> bool {
-        self.arrived.is_some() || !self.completions.is_empty()
+        !self.arrived.is_empty() || !self.completions.is_empty()
     }
 
     fn reap(&mut self, into: &mut Vec<RawCompletion>) -> usize {
         let before = into.len();
-        into.extend(self.arrived.take());
+        into.append(&mut self.arrived);
         into.extend(self.completions.try_iter());
         let reaped = into.len() - before;
         self.in_flight -= reaped;
         reaped
     }
 
-    fn wait(&mut self, timeout: Duration) -> io::Result<()> {
-        if self.in_flight > 0 && self.arrived.is_none() {
-            self.arrived = self.completions.recv_timeout(timeout).ok();
+    fn wait(&mut self, wanted: usize, timeout: Duration) -> io::Result<()> {
+        let limit = Instant::now() + timeout;
+        while self.arrived.len() < wanted.min(self.in_flight) {
+            match self.completions.recv_deadline(limit) {
+                Ok(completion) => self.arrived.push(completion),
+                Err(_) => break,
+            }
         }
         Ok(())
     }

@@ -41,8 +41,8 @@ impl PageIo for Device {
         each!(self, io => io.reap(into))
     }
 
-    fn wait(&mut self, timeout: Duration) -> io::Result<()> {
-        each!(self, io => io.wait(timeout))
+    fn wait(&mut self, wanted: usize, timeout: Duration) -> io::Result<()> {
+        each!(self, io => io.wait(wanted, timeout))
     }
 
     fn in_flight(&self) -> usize {

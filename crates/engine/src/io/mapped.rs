@@ -53,7 +53,7 @@ impl PageIo for MapIo {
         reaped
     }
 
-    fn wait(&mut self, _timeout: Duration) -> io::Result<()> {
+    fn wait(&mut self, _wanted: usize, _timeout: Duration) -> io::Result<()> {
         Ok(())
     }
 

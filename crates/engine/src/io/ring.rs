@@ -39,6 +39,14 @@ impl RingIo {
     }
 }
 
+impl RingIo {
+    /// Completions that can be reaped.
+    fn arrived(&self) -> usize {
+        // SAFETY: only this thread touches the ring, and no other view of the completion queue is alive.
+        unsafe { self.ring.completion_shared() }.len()
+    }
+}
+
 impl PageIo for RingIo {
     unsafe fn submit(&mut self, reads: &[RawRead]) -> io::Result<()> {
         assert!(self.in_flight + reads.len() <= self.capacity, "more reads than the ring has room for");
@@ -70,8 +78,7 @@ impl PageIo for RingIo {
     }
 
     fn ready(&self) -> bool {
-        // SAFETY: only this thread touches the ring, and no other view of the completion queue is alive.
-        !unsafe { self.ring.completion_shared() }.is_empty()
+        self.arrived() > 0
     }
 
     fn reap(&mut self, into: &mut Vec<RawCompletion>) -> usize {
@@ -86,12 +93,13 @@ impl PageIo for RingIo {
         reaped
     }
 
-    fn wait(&mut self, timeout: Duration) -> io::Result<()> {
-        if self.in_flight == 0 || self.ready() {
+    fn wait(&mut self, wanted: usize, timeout: Duration) -> io::Result<()> {
+        let wanted = wanted.min(self.in_flight);
+        if self.arrived() >= wanted {
             return self.flush();
         }
         let limit = Timespec::new().sec(timeout.as_secs()).nsec(timeout.subsec_nanos());
-        match self.ring.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&limit)) {
+        match self.ring.submitter().submit_with_args(wanted, &SubmitArgs::new().timespec(&limit)) {
             Ok(taken) => self.queued -= taken.min(self.queued),
             // The time is up, but the queued reads may have been taken: ask the queue itself.
             Err(error) if is_passing(&error) => self.queued = self.ring.submission().len(),

@@ -12,7 +12,7 @@ pub enum CpuPath {
     Scalar,
     /// x86-64 with AVX2, FMA and F16C.
     Avx2,
-    /// x86-64 with AVX-512 F, BW and VL; the byte kernels use VNNI where the processor has it.
+    /// x86-64 with AVX-512 F, BW and VL on top of AVX2; the byte kernels use VNNI where the processor has it.
     Avx512,
     /// 64-bit Arm with Advanced SIMD; the byte kernels use the dot-product instructions where the processor has
     /// them.
@@ -124,7 +124,7 @@ impl Isa {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => has!("avx2") && has!("fma") && has!("f16c"),
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 => has!("avx512f") && has!("avx512bw") && has!("avx512vl"),
+            Isa::Avx512 => Isa::Avx2.available() && has!("avx512f") && has!("avx512bw") && has!("avx512vl"),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512Vnni => Isa::Avx512.available() && has!("avx512vnni"),
             #[cfg(target_arch = "aarch64")]
@@ -189,6 +189,28 @@ mod tests {
         assert!(!forces("".as_ref()) && !forces("0".as_ref()));
         assert!(forces("1".as_ref()) && forces("yes".as_ref()) && forces("00".as_ref()));
         assert_eq!(Isa::choose(true), Isa::Scalar);
+    }
+
+    #[test]
+    fn the_report_of_this_process() {
+        println!("report: {}", cpu_report());
+    }
+
+    /// The switch is read once per process, so it takes another process to see it.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn the_switch_forces_scalar() {
+        let report = |value: &str| {
+            let output = std::process::Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "distance::cpu::tests::the_report_of_this_process", "--nocapture"])
+                .env("GLEANN_FORCE_SCALAR", value)
+                .output()
+                .unwrap();
+            let printed = String::from_utf8(output.stdout).unwrap();
+            printed.lines().find_map(|line| line.split_once("report: ")).unwrap().1.to_owned()
+        };
+        assert_eq!(report("1"), "scalar");
+        assert!(report("0").starts_with(Isa::choose(false).path().name()));
     }
 
     #[test]

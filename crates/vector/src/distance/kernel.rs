@@ -127,8 +127,8 @@ pub(super) unsafe fn walk<L: Lanes, S: Tally<L>, const N: usize, const U: usize>
         let mut sums = [[S::zero(); N]; U];
         let mut at = 0;
         while at + U * L::WIDTH <= dim {
-            for u in 0..U {
-                add_chunk::<L, S, N>(&mut sums[u], query, rows, at + u * L::WIDTH);
+            for (u, sums) in sums.iter_mut().enumerate() {
+                add_chunk::<L, S, N>(sums, query, rows, at + u * L::WIDTH);
             }
             at += U * L::WIDTH;
         }

@@ -139,9 +139,9 @@ unsafe impl<T: LoadFloats> Lanes for Floats<T> {
     }
 }
 
-/// Bytes in the two forms the instructions know.
+/// Signed or unsigned bytes, held in a register of unsigned ones.
 trait Bytes: Element {
-    /// The low, then the high eight bytes of a register.
+    /// |a − b| as an unsigned byte.
     ///
     /// # Safety
     /// The processor has NEON.
@@ -214,7 +214,7 @@ impl Bytes for i8 {
     }
 }
 
-/// Lanes of bytes that differ in how products are added: `$dot` for `squares` and `products`.
+/// The two kinds of byte lanes, which differ in how squares of distances and products are added.
 macro_rules! byte_lanes {
     ($lanes:ident, $features:literal, $squares:expr, $products:expr) => {
         // SAFETY: every function enables what it uses; loads touch the named elements only.

@@ -59,7 +59,12 @@ unsafe impl<T: Widen> Lanes for Floats<T> {
     #[inline(always)]
     unsafe fn load(from: *const T) -> Self::Chunk {
         // SAFETY: the caller's promise.
-        unsafe { from.cast::<[T; WIDTH]>().read_unaligned() }.map(T::widen)
+        let elements = unsafe { from.cast::<[T; WIDTH]>().read_unaligned() };
+        let mut chunk = [0.0; WIDTH];
+        for i in 0..WIDTH {
+            chunk[i] = elements[i].widen();
+        }
+        chunk
     }
 
     #[inline(always)]
@@ -78,18 +83,27 @@ unsafe impl<T: Widen> Lanes for Floats<T> {
 
     // Not `mul_add`: without the instruction it is a function call.
     #[inline(always)]
-    unsafe fn add_square(sum: Self::Sum, a: Self::Chunk, b: Self::Chunk) -> Self::Sum {
-        std::array::from_fn(|i| sum[i] + (a[i] - b[i]) * (a[i] - b[i]))
+    unsafe fn add_square(mut sum: Self::Sum, a: Self::Chunk, b: Self::Chunk) -> Self::Sum {
+        for i in 0..WIDTH {
+            sum[i] += (a[i] - b[i]) * (a[i] - b[i]);
+        }
+        sum
     }
 
     #[inline(always)]
-    unsafe fn add_product(sum: Self::Sum, a: Self::Chunk, b: Self::Chunk) -> Self::Sum {
-        std::array::from_fn(|i| sum[i] + a[i] * b[i])
+    unsafe fn add_product(mut sum: Self::Sum, a: Self::Chunk, b: Self::Chunk) -> Self::Sum {
+        for i in 0..WIDTH {
+            sum[i] += a[i] * b[i];
+        }
+        sum
     }
 
     #[inline(always)]
-    unsafe fn merge(a: Self::Sum, b: Self::Sum) -> Self::Sum {
-        std::array::from_fn(|i| a[i] + b[i])
+    unsafe fn merge(mut a: Self::Sum, b: Self::Sum) -> Self::Sum {
+        for i in 0..WIDTH {
+            a[i] += b[i];
+        }
+        a
     }
 
     #[inline(always)]
@@ -114,7 +128,12 @@ unsafe impl<T: Element + Into<i16>> Lanes for Words<T> {
     #[inline(always)]
     unsafe fn load(from: *const T) -> Self::Chunk {
         // SAFETY: the caller's promise.
-        unsafe { from.cast::<[T; 2 * WIDTH]>().read_unaligned() }.map(T::into)
+        let elements = unsafe { from.cast::<[T; 2 * WIDTH]>().read_unaligned() };
+        let mut chunk = [0; 2 * WIDTH];
+        for i in 0..2 * WIDTH {
+            chunk[i] = elements[i].into();
+        }
+        chunk
     }
 
     #[inline(always)]
@@ -133,20 +152,29 @@ unsafe impl<T: Element + Into<i16>> Lanes for Words<T> {
 
     #[inline(always)]
     unsafe fn add_square(sum: Self::Sum, a: Self::Chunk, b: Self::Chunk) -> Self::Sum {
-        let difference: Self::Chunk = std::array::from_fn(|i| a[i] - b[i]);
+        let mut difference = a;
+        for i in 0..2 * WIDTH {
+            difference[i] -= b[i];
+        }
         // SAFETY: the caller's promise.
         unsafe { Self::add_product(sum, difference, difference) }
     }
 
     #[inline(always)]
-    unsafe fn add_product(sum: Self::Sum, a: Self::Chunk, b: Self::Chunk) -> Self::Sum {
-        let product = |i: usize| i32::from(a[i]) * i32::from(b[i]);
-        std::array::from_fn(|i| sum[i] + (product(2 * i) + product(2 * i + 1)))
+    unsafe fn add_product(mut sum: Self::Sum, a: Self::Chunk, b: Self::Chunk) -> Self::Sum {
+        for (i, sum) in sum.iter_mut().enumerate() {
+            let (even, odd) = (2 * i, 2 * i + 1);
+            *sum += i32::from(a[even]) * i32::from(b[even]) + i32::from(a[odd]) * i32::from(b[odd]);
+        }
+        sum
     }
 
     #[inline(always)]
-    unsafe fn merge(a: Self::Sum, b: Self::Sum) -> Self::Sum {
-        std::array::from_fn(|i| a[i] + b[i])
+    unsafe fn merge(mut a: Self::Sum, b: Self::Sum) -> Self::Sum {
+        for i in 0..WIDTH {
+            a[i] += b[i];
+        }
+        a
     }
 
     #[inline(always)]
