@@ -103,13 +103,20 @@ impl Simd for Plain {
 pub(crate) use x86::{Avx2, Avx512};
 
 #[cfg(target_arch = "x86_64")]
-#[allow(clippy::undocumented_unsafe_blocks, reason = "one reason for all: see the trait")]
 mod x86 {
-    //! SAFETY of every block: values of these types are made only inside of kernels compiled for, and called on, the
-    //! instruction set they are named after; loads and stores stay inside of a [`Lane`] or an array as large.
+    //! Values of these types are made only inside of kernels compiled for, and called on, the instruction set they are
+    //! named after.
 
     use super::{LANES, Lane, Simd};
     use std::arch::x86_64::*;
+
+    macro_rules! intrinsics {
+        ($($body:tt)*) => {
+            // SAFETY: see the head of the module for the instruction set; loads and stores stay inside of a lane, or of
+            // an array as large.
+            unsafe { $($body)* }
+        };
+    }
 
     #[derive(Clone, Copy)]
     pub(crate) struct Avx512(__m512);
@@ -120,50 +127,50 @@ mod x86 {
 
         #[inline(always)]
         fn load(lane: &Lane) -> Self {
-            Self(unsafe { _mm512_load_ps(lane.0.as_ptr()) })
+            Self(intrinsics!(_mm512_load_ps(lane.0.as_ptr())))
         }
         #[inline(always)]
         fn store(self) -> Lane {
             let mut lane = Lane::ZERO;
-            unsafe { _mm512_store_ps(lane.0.as_mut_ptr(), self.0) };
+            intrinsics! { _mm512_store_ps(lane.0.as_mut_ptr(), self.0) };
             lane
         }
         #[inline(always)]
         fn splat(value: f32) -> Self {
-            Self(unsafe { _mm512_set1_ps(value) })
+            Self(intrinsics!(_mm512_set1_ps(value)))
         }
         #[inline(always)]
         fn add(self, other: Self) -> Self {
-            Self(unsafe { _mm512_add_ps(self.0, other.0) })
+            Self(intrinsics!(_mm512_add_ps(self.0, other.0)))
         }
         #[inline(always)]
         fn sub(self, other: Self) -> Self {
-            Self(unsafe { _mm512_sub_ps(self.0, other.0) })
+            Self(intrinsics!(_mm512_sub_ps(self.0, other.0)))
         }
         #[inline(always)]
         fn mul(self, other: Self) -> Self {
-            Self(unsafe { _mm512_mul_ps(self.0, other.0) })
+            Self(intrinsics!(_mm512_mul_ps(self.0, other.0)))
         }
         #[inline(always)]
         fn less(self, other: Self) -> Self::Mask {
-            unsafe { _mm512_cmp_ps_mask::<_CMP_LT_OQ>(self.0, other.0) }
+            intrinsics! { _mm512_cmp_ps_mask::<_CMP_LT_OQ>(self.0, other.0) }
         }
         #[inline(always)]
         fn select(mask: Self::Mask, yes: Self, no: Self) -> Self {
-            Self(unsafe { _mm512_mask_blend_ps(mask, no.0, yes.0) })
+            Self(intrinsics!(_mm512_mask_blend_ps(mask, no.0, yes.0)))
         }
         #[inline(always)]
         fn splat_id(id: u32) -> Self::Ids {
-            unsafe { _mm512_set1_epi32(id as i32) }
+            intrinsics! { _mm512_set1_epi32(id as i32) }
         }
         #[inline(always)]
         fn select_ids(mask: Self::Mask, yes: Self::Ids, no: Self::Ids) -> Self::Ids {
-            unsafe { _mm512_mask_blend_epi32(mask, no, yes) }
+            intrinsics! { _mm512_mask_blend_epi32(mask, no, yes) }
         }
         #[inline(always)]
         fn store_ids(ids: Self::Ids) -> [u32; LANES] {
             let mut out = [0; LANES];
-            unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), ids) };
+            intrinsics! { _mm512_storeu_si512(out.as_mut_ptr().cast(), ids) };
             out
         }
     }
@@ -178,13 +185,13 @@ mod x86 {
         #[inline(always)]
         fn load(lane: &Lane) -> Self {
             let start = lane.0.as_ptr();
-            Self(unsafe { [_mm256_load_ps(start), _mm256_load_ps(start.add(8))] })
+            Self(intrinsics!([_mm256_load_ps(start), _mm256_load_ps(start.add(8))]))
         }
         #[inline(always)]
         fn store(self) -> Lane {
             let mut lane = Lane::ZERO;
             let start = lane.0.as_mut_ptr();
-            unsafe {
+            intrinsics! {
                 _mm256_store_ps(start, self.0[0]);
                 _mm256_store_ps(start.add(8), self.0[1]);
             }
@@ -192,23 +199,23 @@ mod x86 {
         }
         #[inline(always)]
         fn splat(value: f32) -> Self {
-            Self(unsafe { [_mm256_set1_ps(value); 2] })
+            Self(intrinsics!([_mm256_set1_ps(value); 2]))
         }
         #[inline(always)]
         fn add(self, other: Self) -> Self {
-            Self(unsafe { [_mm256_add_ps(self.0[0], other.0[0]), _mm256_add_ps(self.0[1], other.0[1])] })
+            Self(intrinsics!([_mm256_add_ps(self.0[0], other.0[0]), _mm256_add_ps(self.0[1], other.0[1])]))
         }
         #[inline(always)]
         fn sub(self, other: Self) -> Self {
-            Self(unsafe { [_mm256_sub_ps(self.0[0], other.0[0]), _mm256_sub_ps(self.0[1], other.0[1])] })
+            Self(intrinsics!([_mm256_sub_ps(self.0[0], other.0[0]), _mm256_sub_ps(self.0[1], other.0[1])]))
         }
         #[inline(always)]
         fn mul(self, other: Self) -> Self {
-            Self(unsafe { [_mm256_mul_ps(self.0[0], other.0[0]), _mm256_mul_ps(self.0[1], other.0[1])] })
+            Self(intrinsics!([_mm256_mul_ps(self.0[0], other.0[0]), _mm256_mul_ps(self.0[1], other.0[1])]))
         }
         #[inline(always)]
         fn less(self, other: Self) -> Self::Mask {
-            unsafe {
+            intrinsics! {
                 [
                     _mm256_cmp_ps::<_CMP_LT_OQ>(self.0[0], other.0[0]),
                     _mm256_cmp_ps::<_CMP_LT_OQ>(self.0[1], other.0[1]),
@@ -221,11 +228,11 @@ mod x86 {
         }
         #[inline(always)]
         fn splat_id(id: u32) -> Self::Ids {
-            unsafe { [_mm256_castsi256_ps(_mm256_set1_epi32(id as i32)); 2] }
+            intrinsics! { [_mm256_castsi256_ps(_mm256_set1_epi32(id as i32)); 2] }
         }
         #[inline(always)]
         fn select_ids(mask: Self::Mask, yes: Self::Ids, no: Self::Ids) -> Self::Ids {
-            unsafe { [_mm256_blendv_ps(no[0], yes[0], mask[0]), _mm256_blendv_ps(no[1], yes[1], mask[1])] }
+            intrinsics! { [_mm256_blendv_ps(no[0], yes[0], mask[0]), _mm256_blendv_ps(no[1], yes[1], mask[1])] }
         }
         #[inline(always)]
         fn store_ids(ids: Self::Ids) -> [u32; LANES] {

@@ -15,8 +15,10 @@ const AHEAD: usize = 16;
 /// Estimates of the ordering distance between one query and coded rows. Kept by a worker and filled anew for every
 /// query; allocates only when it meets a larger codebook.
 ///
-/// The estimate is the ordering distance to the decoded row x̂: ‖q − x̂‖² for L2, −q·x̂ for inner product, 2 − 2·q̂·x̂ for
-/// cosine with q̂ the normalised query.
+/// With x̂ the decoded row, the estimate is ‖q − x̂‖² for L2, −q·x̂ for inner product, and ‖q̂ − x̂‖² for cosine with q̂ the
+/// normalised query (2 − 2·q̂·x̂ is as near to the distance but ranks far worse: it punishes a near row for its own
+/// quantisation error twice). A zero row or query is estimated at about 1 under cosine, between near and unrelated, and
+/// measures 2; estimates only rank, results are measured.
 #[derive(Debug, Default)]
 pub struct DistanceTable {
     entries: Vec<TableRow>,
@@ -38,22 +40,16 @@ impl DistanceTable {
     pub fn fill(&mut self, codebook: &Codebook, query: &[f32]) {
         assert_eq!(query.len(), codebook.dim(), "query of another dimension");
         let (metric, mean) = (codebook.metric(), codebook.mean());
-        // Everything but the squared L2 distance is linear in the row: a constant for the mean, and an entry a chunk.
-        let factor = match metric {
-            Metric::L2 => 1.0,
-            Metric::InnerProduct => -1.0,
-            Metric::Cosine => -2.0 * row_scale(metric, query),
-        };
+        let squared = metric != Metric::InnerProduct;
+        let factor = if squared { row_scale(metric, query) } else { -1.0 };
         self.query.clear();
         self.query.extend(query.iter().map(|&x| factor * tame(x)));
-        let products: f32 = self.query.iter().zip(mean).map(|(q, mean)| q * mean).sum();
-        self.bias = match metric {
-            Metric::L2 => 0.0,
-            Metric::InnerProduct => products,
-            Metric::Cosine => 2.0 + products,
-        };
-        if metric == Metric::L2 {
+        self.bias = 0.0;
+        if squared {
             self.query.iter_mut().zip(mean).for_each(|(q, mean)| *q -= mean);
+        } else {
+            // A product is linear in the row: what the mean adds is the same for all.
+            self.bias = self.query.iter().zip(mean).map(|(q, mean)| q * mean).sum();
         }
         self.chunks = codebook.chunks();
         if self.entries.len() < self.chunks {
@@ -62,7 +58,7 @@ impl DistanceTable {
         let path = cpu_path();
         for (chunk, table) in self.entries[..self.chunks].iter_mut().enumerate() {
             let query = &self.query[codebook.chunk(chunk)];
-            fill_chunk(path, codebook.planes(chunk), query, metric == Metric::L2, table);
+            fill_chunk(path, codebook.planes(chunk), query, squared, table);
         }
     }
 

@@ -12,7 +12,7 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 
 /// Rows that training is given by default: 256 for each of 256 centroids. On SIFT in 32 bytes, four times as many lower
-/// the quantisation error by 1.5 %, which recall does not show, and cost four to five times the time and memory.
+/// the quantisation error by 1.5 %, which recall does not show, and cost four times the time and memory.
 pub const TRAINING_ROWS: usize = 65_536;
 
 /// How to train a codebook.

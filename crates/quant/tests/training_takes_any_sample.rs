@@ -73,16 +73,21 @@ fn zero_rows_stay_zero_under_cosine() {
     let mut table = DistanceTable::new();
     for query in [sample.row(3), &[0.0; 5]] {
         table.fill(&codebook, query);
+        let unit = prepared(Metric::Cosine, query);
         for row in 0..120 {
-            let (a, b) = (prepared(Metric::Cosine, query), prepared(Metric::Cosine, sample.row(row)));
-            let exact = 2.0 - 2.0 * a.iter().zip(&b).map(|(x, y)| x * y).sum::<f64>();
+            let exact: f64 = unit
+                .iter()
+                .zip(prepared(Metric::Cosine, sample.row(row)))
+                .map(|(q, x)| (q - x).powi(2))
+                .sum();
             let estimate = f64::from(table.estimate_one(&codes, row as u32));
             // Values nearer to each other than √(f32 rounding) may take each other's centroid.
             assert!((estimate - exact).abs() < 1e-3, "row {row}: {estimate} for {exact}");
         }
-        // No direction: 2 from everything.
-        assert!((table.estimate_one(&codes, 17) - 2.0).abs() < 1e-5);
     }
+    // Only one of the two has a length, and that is 1.
+    table.fill(&codebook, sample.row(3));
+    assert!((table.estimate_one(&codes, 17) - 1.0).abs() < 1e-5);
     let nothing = train(&Matrix::zeroed(1, 3), Metric::Cosine, 3);
     assert_eq!(encode(&nothing, &Matrix::<f32>::zeroed(4, 3)).as_bytes(), &[0; 12]);
 }

@@ -59,9 +59,8 @@ pub fn prepared<T: Element>(metric: Metric, row: &[T]) -> Vec<f64> {
 pub fn measure(metric: Metric, query: &[f32], decoded: &[f32]) -> f64 {
     let (query, row) = (prepared(metric, query), prepared(Metric::L2, decoded));
     match metric {
-        Metric::L2 => query.iter().zip(&row).map(|(q, x)| (q - x).powi(2)).sum(),
+        Metric::L2 | Metric::Cosine => query.iter().zip(&row).map(|(q, x)| (q - x).powi(2)).sum(),
         Metric::InnerProduct => -dot(&query, &row),
-        Metric::Cosine => 2.0 - 2.0 * dot(&query, &row),
     }
 }
 
