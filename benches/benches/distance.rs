@@ -125,7 +125,9 @@ fn random<T: Element>(elements: usize, rng: &mut Pcg64Mcg) -> Vec<T> {
         ElementType::I8 => -128.0..127.0,
         ElementType::F32 | ElementType::F16 => -1.0..1.0,
     };
-    (0..elements).map(|_| T::from_f32(rng.random_range(range.clone())).expect("the value is in range")).collect()
+    (0..elements)
+        .map(|_| T::from_f32(rng.random_range(range.clone())).expect("the value is in range"))
+        .collect()
 }
 
 /// Ours, of every path this processor has, and theirs, over rows in the first-level cache.
