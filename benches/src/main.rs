@@ -1,2 +1,57 @@
-//! The gleann command line.
-fn main() {}
+//! The gleann command line. Verbs parse and check their arguments here and nowhere below.
+
+mod build_index;
+mod check_index;
+mod dataset;
+mod peers;
+mod plot;
+mod progress;
+mod row;
+mod run_bench;
+mod sweep;
+mod synthetic;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+/// Approximate nearest-neighbour search on a graph that lives on SSD: builds, workloads, comparisons and plots.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", version)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    /// Build a disk index over a vector file
+    BuildIndex(Box<build_index::BuildArgs>),
+    /// Verify everything in an index that can be verified
+    CheckIndex(check_index::CheckArgs),
+    /// List, fetch or verify data sets
+    Dataset(dataset::DatasetArgs),
+    /// Make a synthetic data set of any size
+    Generate(synthetic::GenerateArgs),
+    /// Measure an index, an experiment file, or the peers
+    RunBench(Box<run_bench::RunBenchArgs>),
+    /// Draw results: recall against throughput, latency and reads
+    Plot(plot::PlotArgs),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().verb {
+        Verb::BuildIndex(args) => build_index::run_build(*args),
+        Verb::CheckIndex(args) => check_index::run_check(args),
+        Verb::Dataset(args) => dataset::run(args),
+        Verb::Generate(args) => synthetic::run_generate(args),
+        Verb::RunBench(args) => run_bench::run(*args),
+        Verb::Plot(args) => plot::run(args),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

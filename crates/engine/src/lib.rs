@@ -1,1 +1,53 @@
 //! Approximate nearest-neighbour search on a graph that lives on SSD.
+//!
+//! [`build`] makes an index directory of a vector file, [`build_from_rows`] of rows in memory; [`Index::open`]
+//! opens it; [`Index::search`] may be called from any thread.
+//!
+//! ```
+//! use gleann::{BuildOptions, Index, Matrix, OpenOptions, SearchOptions, Silent, build_from_rows};
+//!
+//! // 1000 points on a spiral.
+//! let points = (0..1000).map(|i| i as f32 / 100.0).flat_map(|t| [t * t.cos(), t * t.sin(), t]);
+//! let rows = Matrix::from_rows(&points.collect::<Vec<f32>>(), 3);
+//!
+//! let place = tempfile::tempdir()?;
+//! let dir = place.path().join("spiral.index");
+//! let options = BuildOptions { degree: 16, build_list: 32, pq_bytes: 3, ..BuildOptions::default() };
+//! let report = build_from_rows(&rows, &dir, &options, &Silent)?;
+//! assert_eq!(report.rows, 1000);
+//!
+//! let index = Index::open(&dir, OpenOptions::default())?;
+//! let result = index.search(rows.row(250), 10, &SearchOptions::default())?;
+//! assert_eq!(result.hits.len(), 10);
+//! assert_eq!((result.hits[0].key, result.hits[0].distance), (250, 0.0));
+//! println!("{} reads through {}", result.stats.reads, index.info().engine);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Invariant: this is the only crate that starts threads, reads the wall clock and names glommio and io_uring.
+
+mod build;
+mod check;
+mod device;
+mod error;
+mod executor;
+mod index;
+mod info;
+mod io;
+mod keys;
+mod open;
+mod options;
+
+pub use build::{
+    BuildError, BuildOptions, BuildPhase, BuildPlan, BuildReport, GraphPlan, MEMORY_OVERHEAD, PhaseMemory,
+    PhaseReport, build, build_from_rows,
+};
+pub use check::{IndexCheck, check_index};
+pub use device::{DeviceFigures, DeviceLoad, measure_device, process_cpu};
+pub use error::OpenError;
+pub use gleann_search::{Hit, OptionsError, QueryStats, SearchError, SearchKind, SearchOptions, Width};
+pub use gleann_vector::{Element, ElementType, FileError, Key, Matrix, Metric, Progress, Silent, VectorFile};
+pub use index::{CancelToken, Index, SearchResult};
+pub use info::IndexInfo;
+pub use io::Direct;
+pub use options::{EngineChoice, MAX_IN_FLIGHT, MAX_THREADS, OpenOptions};

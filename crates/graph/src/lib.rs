@@ -1,4 +1,34 @@
 //! The Vamana graph: pruning, one-shot and sharded build, reachability.
 //!
 //! Invariant: this crate knows nothing of pages, codes on disk, or how a search reads; it turns rows into
-//! adjacency lists.
+//! adjacency lists. It touches no file, starts no thread of its own (parallel work runs on the caller's rayon
+//! pool) and reads no clock; the same rows, parameters and seed give the same graph on any number of threads.
+
+mod build_distance;
+mod entry;
+mod graph;
+mod insert;
+mod lists;
+mod memory;
+mod order;
+mod params;
+mod prune;
+mod reach;
+mod reverse;
+mod scratch;
+mod search;
+mod seen;
+mod shard;
+mod vamana;
+
+pub use build_distance::{BuildDistance, Gathered};
+pub use entry::nearest_to_mean;
+pub use graph::Graph;
+pub use lists::{AdjacencyRows, ListBlock};
+pub use memory::{Rows, memory_estimate};
+pub use params::{BuildParams, ParamsError, PruneParams, Saturate};
+pub use prune::{Candidate, Pairs, Prune, Step};
+pub use reach::{Reached, reachable, repair};
+pub use search::{Counts, QueryTarget, RowTarget, Searcher, Target};
+pub use shard::{Assigner, Homes, ListMerger, PlanError, ShardPlan, partition_row, plan};
+pub use vamana::build;

@@ -1,3 +1,26 @@
 //! Graph traversal on disk as a state machine without I/O, and the one loop that drives it.
 //!
-//! Invariant: this crate opens no file, starts no thread and reads no wall clock.
+//! Invariant: this crate opens no file, starts no thread and reads no wall clock; it knows nothing of update
+//! scheduling. The traversal says which blocks to read next; the driver reads them.
+
+mod beam;
+mod cache;
+mod drive;
+mod entry;
+mod error;
+mod index;
+mod options;
+mod pipe;
+mod stats;
+mod traversal;
+mod visited;
+mod width;
+
+pub use cache::Cache;
+pub use drive::{Driver, Query, Turn};
+pub use entry::EntryPoints;
+pub use error::SearchError;
+pub use index::SearchIndex;
+pub use options::{MAX_LIST, MAX_WIDTH, OptionsError, SearchKind, SearchOptions};
+pub use stats::{Found, Hit, QueryStats};
+pub use width::Width;

@@ -5,8 +5,10 @@
 //! | record 0           | record 1       | … | record n_p−1 | zeros   | number   | crc32c  |
 //! ```
 //! The checksum covers everything before it, the number included, so a torn page (also inside a record of
-//! several pages), a misdirected read and a stale block all show.
+//! several pages), a misdirected read and a stale block all show. It is stored masked, so that a checksum over
+//! the whole file still depends on what the blocks hold.
 
+use crate::checksum::masked_crc32c;
 use crate::layout::{BLOCK_TRAILER, BlockId, Layout};
 
 /// A block whose bytes are not what was written for that place.
@@ -38,7 +40,7 @@ pub fn seal_block(block: &mut [u8], id: BlockId) {
     assert!(block.len() > BLOCK_TRAILER, "block of {} bytes", block.len());
     let body = block.len() - 4;
     block[body - 4..body].copy_from_slice(&id.0.to_le_bytes());
-    let sum = crc32c::crc32c(&block[..body]);
+    let sum = masked_crc32c(&block[..body]);
     block[body..].copy_from_slice(&sum.to_le_bytes());
 }
 
@@ -49,7 +51,7 @@ pub fn seal_block(block: &mut [u8], id: BlockId) {
 pub fn verify_block(block: &[u8], id: BlockId) -> Result<(), BlockError> {
     let body = block.len() - 4;
     let found = word(block, body);
-    let expected = crc32c::crc32c(&block[..body]);
+    let expected = masked_crc32c(&block[..body]);
     if found != expected {
         return Err(BlockError::Checksum { found, expected });
     }
@@ -83,7 +85,10 @@ mod tests {
         let mut block = vec![7u8; 4096];
         seal_block(&mut block, BlockId(42));
         assert_eq!(verify_block(&block, BlockId(42)), Ok(()));
-        assert!(matches!(verify_block(&block, BlockId(43)), Err(BlockError::Number { found: 42, expected: 43 })));
+        assert!(matches!(
+            verify_block(&block, BlockId(43)),
+            Err(BlockError::Number { found: 42, expected: 43 })
+        ));
         for bit in (0..4096 * 8).step_by(37) {
             block[bit / 8] ^= 1 << (bit % 8);
             assert!(verify_block(&block, BlockId(42)).is_err(), "bit {bit}");

@@ -1,12 +1,10 @@
 //! Where a record lies: sizes and places that follow from dimension, element type, degree and page size.
 
-use gleann_vector::{ElementType, NodeId};
+use gleann_vector::{ElementType, MAX_DIM, NodeId};
 use serde::{Deserialize, Serialize};
 
 /// Bytes at the end of every block that hold its number and checksum.
 pub const BLOCK_TRAILER: usize = 8;
-/// Largest dimension a record may have.
-pub const MAX_DIM: usize = 8192;
 /// Largest degree bound.
 pub const MAX_DEGREE: usize = 1024;
 
@@ -43,7 +41,12 @@ impl Layout {
     ///
     /// # Errors
     /// A parameter is out of range.
-    pub fn new(element: ElementType, dim: usize, degree: usize, page_size: usize) -> Result<Self, LayoutError> {
+    pub fn new(
+        element: ElementType,
+        dim: usize,
+        degree: usize,
+        page_size: usize,
+    ) -> Result<Self, LayoutError> {
         if !(1..=MAX_DIM).contains(&dim) {
             return Err(LayoutError::Dim(dim));
         }

@@ -1,14 +1,60 @@
 //! The on-disk format, its verification, and the page I/O seam.
 //!
 //! Invariant: this crate does not know what a graph means or how it is searched, and starts no thread; it
-//! turns records into checked bytes and back.
+//! turns records into checked bytes and back. The layout of every file is drawn in `docs/design/format.md`.
 
+mod atomic_file;
 mod block;
+mod buffers;
+mod build_id;
+mod check;
+mod check_graph;
+mod checksum;
+mod clock;
+mod code_file;
+mod codec;
+mod directory;
+mod error;
+mod graph_file;
+mod graph_writer;
+mod header;
+mod key_file;
 mod layout;
+mod manifest;
+mod manifest_file;
+mod member;
+mod member_reader;
+mod member_writer;
+mod packing;
 mod page_io;
+mod reader;
 mod record;
+mod report_file;
+mod resume;
+mod sim;
 
+pub use atomic_file::{AtomicFile, replace_file};
 pub use block::{BlockError, record_bytes, seal_block, verify_block};
-pub use layout::{BLOCK_TRAILER, BlockId, Layout, LayoutError, MAX_DEGREE, MAX_DIM};
+pub use buffers::ReadBuffers;
+pub use build_id::BuildId;
+pub use check::{CentroidCounts, CheckReport, LISTED_PROBLEMS, Problem, check_index};
+pub use clock::Clock;
+pub use code_file::{load_codebook, load_codes, write_codebook, write_codes};
+pub use directory::IndexDirectory;
+pub use error::{FieldError, StorageError};
+pub use graph_file::GraphFile;
+pub use graph_writer::GraphWriter;
+pub use header::{FORMAT_VERSION, HEADER_BYTES};
+pub use key_file::{load_keys, write_keys};
+pub use layout::{BLOCK_TRAILER, BlockId, Layout, LayoutError, MAX_DEGREE};
+pub use manifest::{BuildParameters, CodeFormat, MAX_CODEBOOK_BYTES, Manifest};
+pub use manifest_file::MANIFEST_NAME;
+pub use member::{MemberEntry, MemberKind};
+pub use member_writer::MemberWriter;
+pub use packing::Packing;
 pub use page_io::{PageIo, RawCompletion, RawRead};
+pub use reader::{BlockRead, BlockReader, Deliver, ReadCause, ReadError, ReadTarget};
 pub use record::{Record, RecordError, encode_record};
+pub use report_file::{REPORT_NAME, read_report, write_report};
+pub use resume::finished_member;
+pub use sim::{Fault, SimDisk, SimOptions, VirtualClock};

@@ -96,7 +96,12 @@ fn ids(bytes: &[u8]) -> impl ExactSizeIterator<Item = u32> + '_ {
 pub fn encode_record<T: Element>(layout: &Layout, vector: &[T], neighbours: &[u32], bytes: &mut [u8]) {
     assert_eq!(bytes.len(), layout.record_bytes(), "record buffer");
     assert_eq!(vector.len(), layout.dim(), "vector of another dimension");
-    assert!(neighbours.len() <= layout.degree(), "{} neighbours, {} allowed", neighbours.len(), layout.degree());
+    assert!(
+        neighbours.len() <= layout.degree(),
+        "{} neighbours, {} allowed",
+        neighbours.len(),
+        layout.degree()
+    );
     bytes.fill(0);
     let raw: &[u8] = bytemuck::cast_slice(vector);
     bytes[..raw.len()].copy_from_slice(raw);

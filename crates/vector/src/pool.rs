@@ -62,12 +62,23 @@ impl<S: Copy> Pool<S> {
         if !self.admits(distance) {
             return None;
         }
-        let position = self
-            .entries
-            .partition_point(|entry| entry.distance.total_cmp(&distance).then(entry.id.cmp(&id)).is_lt());
+        let position = self.lower_bound(distance, id);
         let evicted = if self.entries.len() == self.capacity { self.entries.pop() } else { None };
         self.entries.insert(position, Entry { distance, id, state });
         Some(Inserted { position, evicted })
+    }
+
+    /// Position of the candidate `id` whose distance is `distance`, if it is (still) in the pool.
+    #[inline]
+    pub fn find(&self, distance: f32, id: u32) -> Option<usize> {
+        let position = self.lower_bound(distance, id);
+        self.entries.get(position).is_some_and(|entry| entry.id == id).then_some(position)
+    }
+
+    #[inline]
+    fn lower_bound(&self, distance: f32, id: u32) -> usize {
+        self.entries
+            .partition_point(|entry| entry.distance.total_cmp(&distance).then(entry.id.cmp(&id)).is_lt())
     }
 
     /// The candidates, nearest first.

@@ -1,0 +1,55 @@
+//! `check-index`: everything in an index that can be verified, and what is wrong with it.
+
+use crate::progress::Console;
+use anyhow::{Result, bail};
+use clap::Args;
+use gleann::IndexCheck;
+use std::path::PathBuf;
+
+/// Verify everything in an index that can be verified.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// The index directory
+    dir: PathBuf,
+    /// Print nothing but problems
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// Runs the verb; an index with problems is an error.
+pub fn run_check(args: CheckArgs) -> Result<()> {
+    let progress = Console::start(args.quiet);
+    let checked = gleann::check_index(&args.dir, &progress);
+    progress.end();
+    let check = checked?;
+    for problem in &check.problems {
+        println!("{problem}");
+    }
+    if !check.is_sound() {
+        let listed = check.problems.len() as u64;
+        if check.problem_count > listed {
+            println!("… and {} more", check.problem_count - listed);
+        }
+        bail!(
+            "{}: {} problems; build the index again, or copy it again",
+            args.dir.display(),
+            check.problem_count
+        );
+    }
+    if !args.quiet {
+        print_sound(&check, &args);
+    }
+    Ok(())
+}
+
+fn print_sound(check: &IndexCheck, args: &CheckArgs) {
+    let edges: u64 = check.degrees.iter().zip(0u64..).map(|(count, degree)| count * degree).sum();
+    println!("{}: sound (build {})", args.dir.display(), check.build_id);
+    println!(
+        "{} records, {:.1} neighbours on average, {} reachable, {} codes compared with their vectors",
+        check.records,
+        edges as f64 / check.rows.max(1) as f64,
+        check.reachable.unwrap_or(0),
+        check.codes_compared
+    );
+}

@@ -1,0 +1,11 @@
+//! Plots of results: recall against throughput, latency and reads, as SVG or as a page with a data table. Written
+//! as plain SVG text: no fonts, no renderer, no network.
+
+mod axis;
+mod chart;
+mod command;
+mod document;
+mod series;
+
+pub use command::{PlotArgs, run};
+pub use series::{Better, front};

@@ -1,0 +1,15 @@
+//! Measurements: of an index, of an experiment's points, of the disk.
+
+mod command;
+mod experiment;
+mod facts;
+mod load;
+mod measure;
+mod section;
+mod table;
+mod workload;
+
+pub use command::{Job, RunBenchArgs, run, run_job};
+pub use facts::load_average;
+pub use load::Load;
+pub use table::optional;

@@ -1,0 +1,49 @@
+//! The vectors a build reads.
+
+use gleann_graph::Rows;
+use gleann_vector::{Element, FileError, Matrix, Metric, RowSource, VectorFile};
+
+/// Rows on disk or in memory.
+pub(crate) struct Input<'a, T: Element> {
+    pub rows: Box<dyn RowSource<T> + 'a>,
+    /// The rows, where they are in memory anyway.
+    pub resident: Option<&'a Matrix<T>>,
+    /// What messages call them.
+    pub name: String,
+}
+
+impl<'a, T: Element> Input<'a, T> {
+    /// # Errors
+    /// The file holds another element type.
+    pub(crate) fn of_file(file: &VectorFile) -> Result<Self, FileError> {
+        Ok(Self {
+            rows: Box::new(file.source::<T>()?),
+            resident: None,
+            name: file.path().display().to_string(),
+        })
+    }
+
+    pub(crate) fn of_matrix(matrix: &'a Matrix<T>) -> Self {
+        Self { rows: Box::new(Borrowed(matrix)), resident: Some(matrix), name: "the given rows".into() }
+    }
+
+    pub(crate) fn shape(&self, metric: Metric) -> Rows {
+        Rows { rows: self.rows.rows(), dim: self.rows.dim(), element: T::TYPE, metric }
+    }
+}
+
+struct Borrowed<'a, T: Element>(&'a Matrix<T>);
+
+impl<T: Element> RowSource<T> for Borrowed<'_, T> {
+    fn rows(&self) -> u64 {
+        RowSource::rows(self.0)
+    }
+
+    fn dim(&self) -> usize {
+        self.0.dim()
+    }
+
+    fn read_rows(&self, start: u64, into: &mut [T]) -> Result<(), gleann_vector::SourceError> {
+        self.0.read_rows(start, into)
+    }
+}

@@ -1,0 +1,36 @@
+//! The build: from a vector file to an index directory, in phases that can each be continued.
+//!
+//! The phases and the files between them are described in `docs/design/build.md`.
+
+mod adjacency;
+mod codes;
+mod cost;
+mod disk;
+mod error;
+mod finish;
+mod input;
+mod lists;
+mod memory;
+mod merge;
+mod meter;
+mod options;
+mod pages;
+mod phase;
+mod plan;
+mod repair;
+mod report;
+mod run;
+mod scan;
+mod shards;
+mod state;
+mod whole;
+mod work;
+
+pub use error::BuildError;
+pub use memory::MEMORY_OVERHEAD;
+pub use options::BuildOptions;
+pub use phase::Phase as BuildPhase;
+pub use plan::{BuildPlan, GraphPlan, PhaseMemory};
+pub(crate) use report::read_report;
+pub use report::{BuildReport, PhaseReport};
+pub use run::{build, build_from_rows};

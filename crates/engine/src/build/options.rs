@@ -1,0 +1,104 @@
+//! What a build can be told.
+
+use super::BuildError;
+use gleann_graph::BuildParams;
+use gleann_quant::PqParams;
+use gleann_storage::Layout;
+use gleann_vector::{ElementType, Key, Metric};
+
+/// How an index is built.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BuildOptions {
+    /// How near two vectors are.
+    pub metric: Metric,
+    /// R: the most neighbours a vector has, 1 to 1024.
+    pub degree: usize,
+    /// L: length of the candidate pool while the graph is built; best 1 to 2 times the degree.
+    pub build_list: usize,
+    /// α of the prune, on squared distances, ≥ 1.
+    pub alpha: f32,
+    /// Passes over the vectors, 1 or 2.
+    pub passes: u32,
+    /// Bytes of the compressed vector that searches keep in memory, 1 to the dimension.
+    pub pq_bytes: usize,
+    /// Bytes of a page, the unit of a read: 4096, 8192 or 16384.
+    pub page_size: usize,
+    /// Most bytes of memory the build may take, beside 64 MiB for the program itself. The graph is built in
+    /// shards where it does not fit at once.
+    pub memory_budget: u64,
+    /// Threads; 0: as many as this process may run on. They do not change the index.
+    pub threads: usize,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// The key of every row, all different; `None`: row numbers.
+    pub keys: Option<Vec<Key>>,
+    /// Throw away what an interrupted build has left in the directory, instead of continuing it.
+    pub restart: bool,
+}
+
+impl Default for BuildOptions {
+    /// L2, R = 64, L = 125, α = 1.2, 32 PQ bytes, pages of 4096 bytes, 8 GiB, all threads, seed 0, row numbers.
+    fn default() -> Self {
+        Self {
+            metric: Metric::L2,
+            degree: 64,
+            build_list: 125,
+            alpha: 1.2,
+            passes: BuildParams::default().passes,
+            pq_bytes: 32,
+            page_size: 4096,
+            memory_budget: 8 << 30,
+            threads: 0,
+            seed: 0,
+            keys: None,
+            restart: false,
+        }
+    }
+}
+
+impl BuildOptions {
+    /// The graph's parameters.
+    pub(crate) fn graph(&self) -> BuildParams {
+        let defaults = BuildParams::default();
+        BuildParams {
+            degree: self.degree,
+            list: self.build_list,
+            alpha: self.alpha,
+            max_candidates: defaults.max_candidates.max(self.degree),
+            passes: self.passes,
+            seed: self.seed,
+            ..defaults
+        }
+    }
+
+    /// The quantiser's parameters.
+    pub(crate) fn quantiser(&self) -> PqParams {
+        PqParams { seed: self.seed, ..PqParams::new(self.metric, self.pq_bytes) }
+    }
+
+    /// Threads that are asked for, at least 1.
+    pub(crate) fn wanted_threads(&self) -> usize {
+        match self.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        }
+    }
+
+    /// Holds the options against the data they are to be used on.
+    pub(crate) fn check(&self, rows: u64, dim: usize, element: ElementType) -> Result<Layout, BuildError> {
+        let layout = Layout::new(element, dim, self.degree, self.page_size)?;
+        self.graph().check()?;
+        self.quantiser().check(dim)?;
+        let most = u64::from(u32::MAX) - 1;
+        if rows > most {
+            let expected = format!("at most {most}; split the data over several indexes");
+            return Err(BuildError::option("rows", rows, expected));
+        }
+        match &self.keys {
+            Some(keys) if keys.len() as u64 != rows => {
+                Err(BuildError::option("keys", format!("{} keys", keys.len()), format!("{rows}, one a row")))
+            }
+            _ => Ok(layout),
+        }
+    }
+}

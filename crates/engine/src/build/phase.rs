@@ -1,0 +1,41 @@
+//! The phases of a build, in their order.
+
+use serde::{Deserialize, Serialize};
+
+/// A part of a build whose result is kept when the build stops after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Phase {
+    /// Every row is read once: finite, and what is their hash?
+    Scan,
+    /// The codebook is trained on a sample.
+    Train,
+    /// Every row gets its code.
+    Encode,
+    /// Rows are dealt to shards. Not in a build at once.
+    Partition,
+    /// The graph, or the graph of every shard.
+    Graph,
+    /// The lists of all shards become one graph. Not in a build at once.
+    Merge,
+    /// Every vector is made reachable from the entry point.
+    Repair,
+    /// Vectors and lists are written as pages.
+    Pages,
+}
+
+impl Phase {
+    /// The name in progress, reports and messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Phase::Scan => "scan",
+            Phase::Train => "train",
+            Phase::Encode => "encode",
+            Phase::Partition => "partition",
+            Phase::Graph => "graph",
+            Phase::Merge => "merge",
+            Phase::Repair => "repair",
+            Phase::Pages => "pages",
+        }
+    }
+}

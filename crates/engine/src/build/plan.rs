@@ -1,0 +1,181 @@
+//! What a build will make and take, before it begins: from the header of the data alone.
+
+use super::cost::cpu_seconds;
+use super::disk::{free_bytes, used_bytes};
+use super::memory::Sizes;
+use super::work::{Work, work_directory};
+use super::{BuildError, BuildOptions};
+use gleann_graph::{BuildParams, Rows, ShardPlan};
+use gleann_storage::{HEADER_BYTES, Layout};
+use gleann_vector::VectorFile;
+use std::path::Path;
+
+/// What a build will make, and what it will take.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BuildPlan {
+    /// Number of vectors.
+    pub rows: u64,
+    /// Record geometry: element type, dimension, degree, page size, records a page or pages a record.
+    pub layout: Layout,
+    /// Bytes of the finished index.
+    pub index_bytes: u64,
+    /// Whether the graph is built at once or in shards.
+    pub graph: GraphPlan,
+    /// Rows that the codebook is trained on.
+    pub training_rows: u64,
+    /// Peak memory of every phase, beside 64 MiB for the program. The largest decides.
+    pub memory: Vec<PhaseMemory>,
+    /// The memory budget.
+    pub memory_budget: u64,
+    /// Threads of the graph build: fewer than asked for where the budget has no room for their scratch.
+    pub threads: usize,
+    /// Peak disk use, index included.
+    pub disk_bytes: u64,
+    /// Disk that is free for it.
+    pub free_bytes: u64,
+    /// Wall-clock seconds, roughly: machines differ by a factor of two.
+    pub rough_seconds: f64,
+    pub(crate) jobs: Jobs,
+}
+
+/// How the graph is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GraphPlan {
+    /// All vectors at once.
+    OneShot,
+    /// Every vector in its two nearest shards, one shard built after the other.
+    Sharded {
+        /// Number of shards.
+        shards: usize,
+        /// The most vectors a shard may hold.
+        capacity: u64,
+    },
+}
+
+/// Peak memory of one phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PhaseMemory {
+    /// The phase.
+    pub phase: &'static str,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// What the phases need to know beside what a plan shows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Jobs {
+    /// Parameters of the graph, or of the graph of a shard.
+    pub graph: BuildParams,
+    pub train_threads: usize,
+    pub encode_threads: usize,
+    pub piece_rows: usize,
+    pub partition_sample: u64,
+    pub merge_buffer: usize,
+}
+
+impl BuildOptions {
+    /// Plans the build of `source` into `out`; reads no data.
+    ///
+    /// # Errors
+    /// The options do not go with the data or with each other, the budget or the disk is too small, or `out`
+    /// holds something else; messages name the values that would work.
+    pub fn plan(&self, source: &VectorFile, out: &Path) -> Result<BuildPlan, BuildError> {
+        let rows = Rows {
+            rows: source.rows(),
+            dim: source.dim(),
+            element: source.element_type(),
+            metric: self.metric,
+        };
+        self.plan_rows(rows, out)
+    }
+
+    pub(crate) fn plan_rows(&self, rows: Rows, out: &Path) -> Result<BuildPlan, BuildError> {
+        let layout = self.check(rows.rows, rows.dim, rows.element)?;
+        Work::check_output(out)?;
+        let sizes = Sizes::new(rows, self)?;
+        let graph = sizes.graph()?;
+        let training_rows = sizes.training_rows()?;
+        let wanted = self.wanted_threads();
+        let (train_threads, train) = sizes.training(training_rows, wanted);
+        let (encode_threads, encode) = sizes.encoding(wanted);
+        let (planned, params, shards) = match graph {
+            ShardPlan::OneShot { bytes } => (bytes, sizes.params, None),
+            ShardPlan::Sharded { shards, params, bytes, .. } => (bytes, params, Some(shards)),
+        };
+        let (threads, building) = sizes.graph_threads(planned, wanted);
+        let mut memory = vec![("train", train), ("encode", encode), ("graph", building)];
+        memory.extend(shards.map(|shards| ("partition", sizes.partitioning(shards))));
+        memory.extend(shards.map(|shards| ("merge", sizes.merging(shards))));
+        memory.extend([("repair", sizes.repairing()), ("pages", sizes.paging())]);
+        let memory = memory
+            .into_iter()
+            .map(|(phase, bytes)| sizes.expect(bytes, phase).map(|bytes| PhaseMemory { phase, bytes }));
+        let index_bytes = self.index_bytes(&rows, &layout);
+        let plan = BuildPlan {
+            rows: rows.rows,
+            layout,
+            index_bytes,
+            graph: match graph {
+                ShardPlan::OneShot { .. } => GraphPlan::OneShot,
+                ShardPlan::Sharded { shards, capacity, .. } => GraphPlan::Sharded { shards, capacity },
+            },
+            training_rows,
+            memory: memory.collect::<Result<_, _>>()?,
+            memory_budget: self.memory_budget,
+            threads,
+            disk_bytes: peak_disk(&rows, &layout, &graph, index_bytes),
+            free_bytes: free_bytes(out)?.saturating_add(used_bytes(&work_directory(out))),
+            rough_seconds: cpu_seconds(&sizes, &graph, training_rows) / threads as f64,
+            jobs: Jobs {
+                graph: params,
+                train_threads,
+                encode_threads,
+                piece_rows: sizes.piece_rows(),
+                partition_sample: shards.map_or(0, |shards| sizes.partition_sample(shards)),
+                merge_buffer: sizes.merge_buffer(shards.unwrap_or(1)),
+            },
+        };
+        plan.expect_room(out)
+    }
+
+    fn index_bytes(&self, rows: &Rows, layout: &Layout) -> u64 {
+        let key = if self.keys.is_some() { 8 } else { 0 };
+        let book = 4 * (4 + 2 * self.pq_bytes as u64 + 1 + 257 * rows.dim as u64);
+        let small = 3 * HEADER_BYTES as u64 + 16384;
+        layout.file_bytes(rows.rows) + rows.rows * (self.pq_bytes as u64 + key) + book + small
+    }
+}
+
+impl BuildPlan {
+    /// The phase that takes most memory.
+    pub fn deciding(&self) -> Option<PhaseMemory> {
+        self.memory.iter().copied().max_by_key(|phase| phase.bytes)
+    }
+
+    fn expect_room(self, out: &Path) -> Result<Self, BuildError> {
+        let (needed, free) = (self.disk_bytes, self.free_bytes);
+        if needed > free {
+            return Err(BuildError::NoRoom { path: out.to_owned(), needed, free });
+        }
+        Ok(self)
+    }
+}
+
+/// The largest sum of files that exist at one time.
+fn peak_disk(rows: &Rows, layout: &Layout, graph: &ShardPlan, index: u64) -> u64 {
+    let n = rows.rows;
+    let adjacency = n * 4 * (layout.degree() as u64 + 1);
+    let before_pages = index - layout.file_bytes(n);
+    let pages = index + adjacency;
+    // A graph that needs repair is there twice for a moment.
+    let repair = before_pages + 2 * adjacency;
+    let merge = match graph {
+        ShardPlan::OneShot { .. } => 0,
+        ShardPlan::Sharded { params, .. } => {
+            let lists = 2 * n * 4 * (params.degree as u64 + 1);
+            let rows = 2 * n * (rows.dim as u64 * rows.element.size() as u64 + 4) + 8 * n;
+            before_pages + lists + rows.max(adjacency + 8 * n)
+        }
+    };
+    pages.max(repair).max(merge)
+}

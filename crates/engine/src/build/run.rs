@@ -1,0 +1,250 @@
+//! A build from its first phase to its last.
+
+use super::input::Input;
+use super::meter::{Meter, Spent};
+use super::phase::Phase;
+use super::plan::{BuildPlan, GraphPlan};
+use super::report::{BuildReport, stored_report};
+use super::scan::{Stop, scan, scan_keys};
+use super::state::Inputs;
+use super::work::Work;
+use super::{BuildError, BuildOptions};
+use gleann_storage::{BuildId, BuildParameters, CodeFormat, IndexDirectory, Manifest, Packing};
+use gleann_vector::{ContentHash, Element, ElementType, Matrix, Progress, VectorFile};
+use half::f16;
+use rayon::ThreadPool;
+use std::path::Path;
+
+/// The graph as it was built.
+pub(crate) const ADJACENCY: &str = "adjacency";
+/// The graph when every vector is reachable, where that took changes.
+pub(crate) const REPAIRED: &str = "adjacency.repaired";
+
+/// Inputs that the manifest has no field for: they go into its options.
+const MANIFEST_OPTIONS: [&str; 6] =
+    ["version", "training_rows", "shards", "shard_capacity", "max_candidates", "slack"];
+
+/// Builds the index of the vectors in `source` into the directory `out`, which is made, or must be empty, or hold
+/// what an interrupted build of the same has left: then that is continued.
+///
+/// The same vectors, options and seed give the same files whatever the number of threads; only `build.json`,
+/// which holds times, differs. `progress` is told of phases, and may stop the build.
+///
+/// # Errors
+/// As [`BuildOptions::plan`]; and the vectors are unusable, a file cannot be read or written, or the build was
+/// stopped.
+pub fn build(
+    source: &VectorFile,
+    out: &Path,
+    options: &BuildOptions,
+    progress: &dyn Progress,
+) -> Result<BuildReport, BuildError> {
+    match source.element_type() {
+        ElementType::F32 => run(Input::<f32>::of_file(source)?, out, options, progress),
+        ElementType::F16 => run(Input::<f16>::of_file(source)?, out, options, progress),
+        ElementType::U8 => run(Input::<u8>::of_file(source)?, out, options, progress),
+        ElementType::I8 => run(Input::<i8>::of_file(source)?, out, options, progress),
+    }
+}
+
+/// [`build`] from rows in memory, to the same files. The memory budget counts them.
+///
+/// # Errors
+/// As [`build`].
+pub fn build_from_rows<T: Element>(
+    rows: &Matrix<T>,
+    out: &Path,
+    options: &BuildOptions,
+    progress: &dyn Progress,
+) -> Result<BuildReport, BuildError> {
+    run(Input::of_matrix(rows), out, options, progress)
+}
+
+fn run<T: Element>(
+    input: Input<'_, T>,
+    out: &Path,
+    options: &BuildOptions,
+    progress: &dyn Progress,
+) -> Result<BuildReport, BuildError> {
+    let plan = options.plan_rows(input.shape(options.metric), out)?;
+    let mut inputs = inputs(&plan, options);
+    let mut work = Work::open(out, &inputs, options.restart)?;
+    let meter = Meter::start();
+    let keys = options.keys.as_deref().map(scan_keys).transpose()?;
+    let content = scan(&input, progress).map_err(|stop| match stop {
+        Stop::Cancelled => BuildError::Cancelled { path: out.to_owned(), finished: work.continued_after },
+        Stop::Error(error) => error,
+    })?;
+    inputs.insert("content".into(), content.to_string());
+    inputs.insert("keys".into(), keys.map_or("row numbers".into(), |hash| hash.to_string()));
+    if let Some(differences) = work.state.differences(&inputs) {
+        return Err(BuildError::Different { path: out.to_owned(), differences });
+    }
+    if IndexDirectory::is_index(out) {
+        // An earlier run was stopped between the manifest and the removal of its work.
+        work.clear()?;
+        return stored_report(out);
+    }
+    if let Some(phase) = work.continued_after {
+        progress.phase(&format!("continue after {}", phase.name()), 0);
+    }
+    let manifest = manifest(&plan, options, &inputs, (content, keys));
+    work.state.inputs = inputs;
+    work.state.finished.insert(Phase::Scan, meter.stop());
+    work.commit()?;
+    Run { input, options, plan, work, progress, manifest }.all()
+}
+
+/// Everything that shapes the bytes, by name, as far as it is known before the data is read.
+fn inputs(plan: &BuildPlan, options: &BuildOptions) -> Inputs {
+    let graph = &options.graph();
+    let (shards, capacity) = match plan.graph {
+        GraphPlan::OneShot => (0, 0),
+        GraphPlan::Sharded { shards, capacity } => (shards, capacity),
+    };
+    let layout = &plan.layout;
+    let pairs = [
+        ("version", env!("CARGO_PKG_VERSION").into()),
+        ("rows", plan.rows.to_string()),
+        ("dim", layout.dim().to_string()),
+        ("element", layout.element().to_string()),
+        ("metric", options.metric.to_string()),
+        ("degree", graph.degree.to_string()),
+        ("build_list", graph.list.to_string()),
+        ("alpha", graph.alpha.to_string()),
+        ("passes", graph.passes.to_string()),
+        ("max_candidates", graph.max_candidates.to_string()),
+        ("slack", graph.slack.to_string()),
+        ("pq_bytes", options.pq_bytes.to_string()),
+        ("page_size", options.page_size.to_string()),
+        ("seed", options.seed.to_string()),
+        ("training_rows", plan.training_rows.to_string()),
+        ("shards", shards.to_string()),
+        ("shard_capacity", capacity.to_string()),
+    ];
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// The manifest but for its members and entry point.
+fn manifest(
+    plan: &BuildPlan,
+    options: &BuildOptions,
+    inputs: &Inputs,
+    (content, keys): (ContentHash, Option<ContentHash>),
+) -> Manifest {
+    let named = |name: &&str| Some(((*name).to_owned(), inputs.get(*name)?.clone()));
+    let mut manifest = Manifest {
+        build_id: BuildId([0; 16]),
+        layout: plan.layout,
+        metric: options.metric,
+        nodes: plan.rows as u32,
+        entry: None,
+        packing: Packing::ById,
+        codes: CodeFormat::Pq { chunks: options.pq_bytes as u32 },
+        parameters: BuildParameters {
+            build_list: options.build_list as u32,
+            alpha: options.alpha,
+            passes: options.passes,
+            seed: options.seed,
+            options: MANIFEST_OPTIONS.iter().filter_map(named).collect(),
+        },
+        members: Vec::new(),
+    };
+    let keys = keys.map(|hash| hash.to_string()).unwrap_or_default();
+    manifest.build_id = manifest.derive_build_id(format!("{content} {keys}").as_bytes());
+    manifest
+}
+
+/// A build under way.
+pub(crate) struct Run<'a, T: Element> {
+    pub input: Input<'a, T>,
+    pub options: &'a BuildOptions,
+    pub plan: BuildPlan,
+    pub work: Work,
+    pub progress: &'a dyn Progress,
+    /// With its build id; the entry point and the members come last.
+    pub manifest: Manifest,
+}
+
+impl<T: Element> Run<'_, T> {
+    fn all(mut self) -> Result<BuildReport, BuildError> {
+        self.phase(Phase::Train, Self::train)?;
+        self.phase(Phase::Encode, Self::encode)?;
+        match self.plan.graph {
+            GraphPlan::OneShot => self.phase(Phase::Graph, Self::build_whole)?,
+            GraphPlan::Sharded { shards, capacity } => {
+                self.phase(Phase::Partition, |run| run.partition(shards, capacity))?;
+                self.phase(Phase::Graph, Self::build_shards)?;
+                self.phase(Phase::Merge, |run| run.merge_shards(shards))?;
+                self.remove_lists(shards)?;
+            }
+        }
+        self.phase(Phase::Repair, Self::repair)?;
+        if self.work.state.graph_repaired {
+            self.work.remove(ADJACENCY)?;
+        }
+        self.phase(Phase::Pages, Self::write_pages)?;
+        self.work.remove(self.repaired_file())?;
+        self.finish()
+    }
+
+    /// Does `work` unless an earlier run has, and notes durably that it is done.
+    fn phase(
+        &mut self,
+        phase: Phase,
+        work: impl FnOnce(&mut Self) -> Result<(), BuildError>,
+    ) -> Result<(), BuildError> {
+        if self.work.state.finished.contains_key(&phase) {
+            return Ok(());
+        }
+        self.expect_not_cancelled()?;
+        let meter = Meter::start();
+        work(self)?;
+        // Shards are measured one by one, since each is kept.
+        let shards = if phase == Phase::Graph { self.work.state.shards_spent } else { None };
+        let spent: Spent = shards.unwrap_or_else(|| meter.stop());
+        self.work.state.finished.insert(phase, spent);
+        self.work.commit()
+    }
+
+    /// Number of vectors; the plan saw to it that ids have room for it.
+    pub(crate) fn nodes(&self) -> u32 {
+        self.plan.rows as u32
+    }
+
+    pub(crate) fn pool(&self, threads: usize) -> Result<ThreadPool, BuildError> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        pool.map_err(|error| BuildError::Threads { threads, message: error.to_string() })
+    }
+
+    pub(crate) fn cancelled(&self) -> BuildError {
+        let finished = self.work.state.finished.keys().max().copied();
+        BuildError::Cancelled { path: self.work.out.clone(), finished }
+    }
+
+    pub(crate) fn expect_not_cancelled(&self) -> Result<(), BuildError> {
+        if self.progress.cancelled() { Err(self.cancelled()) } else { Ok(()) }
+    }
+
+    /// Reads all rows in pieces that fit the budget; `visit` is given the number of the first.
+    pub(crate) fn for_each_piece(
+        &self,
+        name: &str,
+        mut visit: impl FnMut(u64, &[T]) -> Result<(), BuildError>,
+    ) -> Result<(), BuildError> {
+        self.progress.phase(name, self.plan.rows);
+        let (dim, most) = (self.input.rows.dim(), self.plan.jobs.piece_rows as u64);
+        let mut buffer = vec![T::zeroed(); most.min(self.plan.rows) as usize * dim];
+        let mut start = 0;
+        while start < self.plan.rows {
+            self.expect_not_cancelled()?;
+            let count = most.min(self.plan.rows - start);
+            let piece = &mut buffer[..count as usize * dim];
+            self.input.rows.read_rows(start, piece)?;
+            visit(start, piece)?;
+            self.progress.advance(count);
+            start += count;
+        }
+        Ok(())
+    }
+}

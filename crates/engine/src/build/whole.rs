@@ -1,0 +1,52 @@
+//! The graph of all vectors at once.
+
+use super::BuildError;
+use super::adjacency::AdjacencyWriter;
+use super::run::Run;
+use gleann_graph::{BuildDistance, BuildParams, Graph};
+use gleann_vector::{Element, Matrix, Progress};
+
+impl<T: Element> Run<'_, T> {
+    /// Builds the graph in memory and writes its lists.
+    pub(crate) fn build_whole(&mut self) -> Result<(), BuildError> {
+        let graph = match self.input.resident {
+            Some(vectors) => self.graph_of(vectors, self.progress)?,
+            None => self.graph_of(&self.read_all()?, self.progress)?,
+        };
+        self.progress.phase("write graph", self.plan.rows);
+        let path = self.work.path(super::run::ADJACENCY);
+        let mut writer = AdjacencyWriter::create(&path, self.nodes(), self.plan.layout.degree())?;
+        for id in 0..self.nodes() {
+            writer.push(graph.neighbours(id))?;
+        }
+        writer.finish()?;
+        self.progress.advance(self.plan.rows);
+        self.work.state.entry = graph.entry();
+        Ok(())
+    }
+
+    /// The graph of `vectors`, on as many threads as memory allows.
+    pub(crate) fn graph_of(&self, vectors: &Matrix<T>, progress: &dyn Progress) -> Result<Graph, BuildError> {
+        let params: &BuildParams = &self.plan.jobs.graph;
+        let built = self.pool(self.plan.threads)?.install(|| {
+            let distance = BuildDistance::new(self.options.metric, vectors);
+            gleann_graph::build(vectors, &distance, params, progress)
+        });
+        built.map_err(|_| self.cancelled())
+    }
+
+    fn read_all(&self) -> Result<Matrix<T>, BuildError> {
+        let dim = self.input.rows.dim();
+        let mut vectors = Matrix::<T>::zeroed(self.nodes() as usize, dim);
+        self.progress.phase("read vectors", self.plan.rows);
+        let piece = self.plan.jobs.piece_rows;
+        let mut start = 0;
+        for rows in vectors.as_mut_slice().chunks_mut(piece * dim) {
+            self.expect_not_cancelled()?;
+            self.input.rows.read_rows(start, rows)?;
+            start += (rows.len() / dim) as u64;
+            self.progress.advance((rows.len() / dim) as u64);
+        }
+        Ok(vectors)
+    }
+}

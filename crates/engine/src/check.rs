@@ -1,0 +1,290 @@
+//! Checking an index: everything that its files prove, and what takes a quantiser and a graph to know.
+
+use crate::build::{BuildReport, read_report};
+use gleann_graph::{AdjacencyRows, ListBlock, reachable};
+use gleann_quant::Codebook;
+use gleann_storage::{
+    BlockId, CheckReport, GraphFile, HEADER_BYTES, IndexDirectory, LISTED_PROBLEMS, Manifest, MemberKind,
+    Problem, REPORT_NAME, Record, StorageError, record_bytes,
+};
+use gleann_vector::{Element, ElementType, NodeId, Progress};
+use half::f16;
+use std::cell::RefCell;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// Records whose code is computed anew.
+const SAMPLED_CODES: u64 = 10_000;
+
+/// Bytes of vectors that are encoded at a time.
+const SAMPLED_BYTES: usize = 1 << 20;
+
+/// What a check of an index found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexCheck {
+    /// The first problems, by file and place.
+    pub problems: Vec<Problem>,
+    /// How many there are in all.
+    pub problem_count: u64,
+    /// The index, as its manifest names it.
+    pub build_id: String,
+    /// Number of vectors.
+    pub rows: u64,
+    /// Records that could be read.
+    pub records: u64,
+    /// Element d: how many vectors have d neighbours.
+    pub degrees: Vec<u64>,
+    /// Vectors that can be reached from the entry point; `None` where the graph is too damaged to tell.
+    pub reachable: Option<u64>,
+    /// Codes that were computed anew from their vectors.
+    pub codes_compared: u64,
+}
+
+impl IndexCheck {
+    /// Whether nothing is wrong.
+    pub fn is_sound(&self) -> bool {
+        self.problem_count == 0
+    }
+
+    fn of(manifest: &Manifest, found: CheckReport) -> Self {
+        Self {
+            problems: found.problems,
+            problem_count: found.problem_count,
+            build_id: manifest.build_id.to_string(),
+            rows: manifest.nodes.into(),
+            records: found.records,
+            degrees: found.degrees,
+            reachable: None,
+            codes_compared: 0,
+        }
+    }
+
+    fn problem(&mut self, file: &str, offset: Option<u64>, message: impl ToString) {
+        self.problem_count += 1;
+        if self.problems.len() < LISTED_PROBLEMS {
+            self.problems.push(Problem { file: file.into(), offset, message: message.to_string() });
+        }
+    }
+}
+
+/// Checks the index in `dir`: every length and checksum, every record, key and code; that the codebook is one
+/// and belongs to the index; that every vector can be reached; on a sample, that codes are those of their
+/// vectors; and that the report agrees with the index. Memory: a few MiB, two bits a vector, the keys.
+///
+/// # Errors
+/// There is no manifest that could be believed, so nothing can be checked; or `progress` asked to stop.
+pub fn check_index(dir: &Path, progress: &dyn Progress) -> Result<IndexCheck, StorageError> {
+    let centroids = |bytes: &[u8]| {
+        let codebook = Codebook::from_bytes(bytes).map_err(|error| error.to_string())?;
+        Ok((0..codebook.chunks()).map(|chunk| codebook.centroids(chunk) as u32).collect())
+    };
+    let found = gleann_storage::check_index(dir, &centroids, progress)?;
+    let manifest = Manifest::read(dir)?;
+    let mut check = IndexCheck::of(&manifest, found);
+    // What follows reads the same files again: where they are damaged it could only repeat that.
+    let Ok(index) = IndexDirectory::open(dir) else { return Ok(check) };
+    check_report(&mut check, &index);
+    if check.is_sound() {
+        check_reachability(&mut check, &index, progress)?;
+        check_codes(&mut check, &index, progress)?;
+    }
+    Ok(check)
+}
+
+/// Holds `build.json` against the manifest. An unreadable one has been reported before.
+fn check_report(check: &mut IndexCheck, index: &IndexDirectory) {
+    let Ok(map) = index.report() else { return };
+    let report: BuildReport = match read_report(map) {
+        Ok(report) => report,
+        Err(message) => return check.problem(REPORT_NAME, None, message),
+    };
+    let members = &index.manifest().members;
+    let bytes = members.iter().map(|entry| (entry.name.clone(), entry.bytes)).collect();
+    let differences = [
+        ("rows", report.rows != check.rows),
+        ("members", report.members != bytes),
+        ("degrees", check.is_sound() && histogram(&report.degrees) != histogram(&check.degrees)),
+        ("parameters", !same_parameters(&report, index.manifest())),
+    ];
+    for (field, _) in differences.into_iter().filter(|(_, differs)| *differs) {
+        check.problem(REPORT_NAME, None, format!("\"{field}\" is not that of the index"));
+    }
+}
+
+fn histogram(degrees: &[u64]) -> &[u64] {
+    let used = degrees.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
+    &degrees[..used]
+}
+
+fn same_parameters(report: &BuildReport, manifest: &Manifest) -> bool {
+    let expected = [
+        ("metric", manifest.metric.to_string()),
+        ("element", manifest.layout.element().to_string()),
+        ("dim", manifest.layout.dim().to_string()),
+        ("degree", manifest.layout.degree().to_string()),
+        ("page_size", manifest.layout.page_size().to_string()),
+        ("seed", manifest.parameters.seed.to_string()),
+    ];
+    expected.iter().all(|(name, value)| report.parameters.get(*name) == Some(value))
+}
+
+fn check_reachability(
+    check: &mut IndexCheck,
+    index: &IndexDirectory,
+    progress: &dyn Progress,
+) -> Result<(), StorageError> {
+    progress.phase("check reachability", 0);
+    let graph = index.graph()?;
+    let rows = GraphRows { graph: &graph, progress, block: RefCell::new(aligned(&graph)) };
+    let reached = reachable(&rows, index.manifest().entry.map(|node| node.0))?;
+    check.reachable = Some(reached.count());
+    for node in reached.unreached() {
+        let offset = graph.layout().offset(graph.layout().block_of(NodeId(node)));
+        let message = format!("node {node} cannot be reached from the entry point");
+        check.problem(MemberKind::Graph.file_name(), Some(offset), message);
+    }
+    Ok(())
+}
+
+/// The lists in a graph file.
+struct GraphRows<'a> {
+    graph: &'a GraphFile,
+    progress: &'a dyn Progress,
+    block: RefCell<gleann_vector::Matrix<u8>>,
+}
+
+/// A block's buffer, aligned for vectors of any type.
+fn aligned(graph: &GraphFile) -> gleann_vector::Matrix<u8> {
+    gleann_vector::Matrix::zeroed(1, graph.layout().block_bytes())
+}
+
+impl AdjacencyRows for GraphRows<'_> {
+    type Error = StorageError;
+
+    fn nodes(&self) -> u32 {
+        self.graph.nodes()
+    }
+
+    fn degree_bound(&self) -> usize {
+        self.graph.layout().degree()
+    }
+
+    fn read(&self, start: u32, count: u32, into: &mut ListBlock) -> Result<(), StorageError> {
+        if self.progress.cancelled() {
+            return Err(StorageError::Cancelled);
+        }
+        into.clear();
+        let mut buffer = self.block.borrow_mut();
+        let (first, last) = (self.block_of(start), self.block_of(start + count - 1));
+        let mut list = Vec::new();
+        for id in (first.0..=last.0).map(BlockId) {
+            self.graph.read_block(id, buffer.as_mut_slice())?;
+            for (slot, node) in self.graph.nodes_of(id).enumerate() {
+                if (start..start + count).contains(&node.0) {
+                    let record = record(self.graph, buffer.as_slice(), slot, node)?;
+                    list.clear();
+                    list.extend(record.neighbours());
+                    into.push(&list);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn replace(&mut self, _: u32, _: &[u32]) -> Result<(), StorageError> {
+        unreachable!("a check changes nothing")
+    }
+}
+
+impl GraphRows<'_> {
+    fn block_of(&self, node: u32) -> BlockId {
+        self.graph.layout().block_of(NodeId(node))
+    }
+}
+
+fn record<'a>(
+    graph: &GraphFile,
+    block: &'a [u8],
+    slot: usize,
+    node: NodeId,
+) -> Result<Record<'a>, StorageError> {
+    let bytes = record_bytes(graph.layout(), block, slot);
+    Record::decode(graph.layout(), bytes, graph.nodes()).map_err(|source| StorageError::Record {
+        path: graph.path().to_owned(),
+        node: node.0,
+        source,
+    })
+}
+
+/// Encodes a sample of vectors again and compares.
+fn check_codes(
+    check: &mut IndexCheck,
+    index: &IndexDirectory,
+    progress: &dyn Progress,
+) -> Result<(), StorageError> {
+    let Some(bytes) = index.codebook()? else { return Ok(()) };
+    let Ok(codebook) = Codebook::from_bytes(&bytes) else { return Ok(()) };
+    let manifest = index.manifest();
+    if codebook.metric() != manifest.metric || codebook.dim() != manifest.layout.dim() {
+        let message = format!(
+            "it is for {} and {} dimensions, the index for {} and {}",
+            codebook.metric(),
+            codebook.dim(),
+            manifest.metric,
+            manifest.layout.dim()
+        );
+        check.problem(MemberKind::Codebook.file_name(), None, message);
+        return Ok(());
+    }
+    match manifest.layout.element() {
+        ElementType::F32 => compare_codes::<f32>(check, index, &codebook, progress),
+        ElementType::F16 => compare_codes::<f16>(check, index, &codebook, progress),
+        ElementType::U8 => compare_codes::<u8>(check, index, &codebook, progress),
+        ElementType::I8 => compare_codes::<i8>(check, index, &codebook, progress),
+    }
+}
+
+fn compare_codes<T: Element>(
+    check: &mut IndexCheck,
+    index: &IndexDirectory,
+    codebook: &Codebook,
+    progress: &dyn Progress,
+) -> Result<(), StorageError> {
+    let graph = index.graph()?;
+    let path = index.path().join(MemberKind::Codes.file_name());
+    let io = |source| StorageError::Io { action: "reading", path: path.clone(), source };
+    let codes = File::open(&path).map_err(io)?;
+    let (nodes, length) = (u64::from(graph.nodes()), codebook.chunks());
+    let sample = nodes.min(SAMPLED_CODES);
+    progress.phase("compare codes", sample);
+    let nodes: Vec<u32> = (0..sample).map(|index| (index * nodes / sample) as u32).collect();
+    let mut block = aligned(&graph);
+    let (mut vectors, mut computed, mut stored) = (Vec::<T>::new(), Vec::new(), vec![0; length]);
+    // Encoding many rows at once is far cheaper a row.
+    for nodes in nodes.chunks((SAMPLED_BYTES / (codebook.dim() * size_of::<T>())).max(1)) {
+        vectors.clear();
+        for &node in nodes {
+            let node = NodeId(node);
+            graph.read_block(graph.layout().block_of(node), block.as_mut_slice())?;
+            let record = record(&graph, block.as_slice(), graph.layout().slot_of(node), node)?;
+            vectors.extend_from_slice(record.vector::<T>());
+        }
+        computed.resize(nodes.len() * length, 0);
+        codebook.encode_rows(&vectors, &mut computed);
+        for (&node, computed) in nodes.iter().zip(computed.chunks_exact(length)) {
+            let offset = HEADER_BYTES as u64 + u64::from(node) * length as u64;
+            codes.read_exact_at(&mut stored, offset).map_err(io)?;
+            if stored != computed {
+                let message = format!("the code of node {node} is not that of its vector");
+                check.problem(MemberKind::Codes.file_name(), Some(offset), message);
+            }
+        }
+        check.codes_compared += nodes.len() as u64;
+        progress.advance(nodes.len() as u64);
+        if progress.cancelled() {
+            return Err(StorageError::Cancelled);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,63 @@
+//! Why an index could not be opened.
+
+use crate::io::Direct;
+use crate::options::{EngineChoice, MAX_IN_FLIGHT, MAX_THREADS};
+use gleann_storage::StorageError;
+use std::path::PathBuf;
+
+/// Why an index could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// A file of the index is missing, damaged, or of another build.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// The index holds no codes to search by.
+    #[error("{}: the index has no codebook and codes to search by; build it again", .0.display())]
+    NoCodes(PathBuf),
+    /// The codebook or the codes make no sense.
+    #[error("{}: {message}; run check-index", path.display())]
+    Codes {
+        /// The index directory.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// The graph file cannot be read in the way asked for.
+    #[error("{} cannot be read {}: {source}", path.display(), manner(.direct))]
+    Graph {
+        /// The graph file.
+        path: PathBuf,
+        /// The way asked for.
+        direct: Direct,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// The engine asked for cannot start here.
+    #[error("engine {engine} cannot start: {cause}; use --engine auto or pool")]
+    Engine {
+        /// The engine.
+        engine: EngineChoice,
+        /// Why.
+        cause: String,
+    },
+    /// Too many executors or searches a core.
+    #[error(
+        "{threads} threads with {in_flight} searches each were asked for; expected at most {MAX_THREADS} threads \
+         and 1 to {MAX_IN_FLIGHT} searches"
+    )]
+    Options {
+        /// Threads asked for.
+        threads: usize,
+        /// Searches a core asked for.
+        in_flight: usize,
+    },
+}
+
+fn manner(direct: &Direct) -> &'static str {
+    match direct {
+        Direct::Require => {
+            "with O_DIRECT, which was required (Direct::Prefer reads through the page cache then)"
+        }
+        Direct::Prefer | Direct::Off => "as page reads need it",
+    }
+}

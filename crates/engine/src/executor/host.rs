@@ -1,0 +1,299 @@
+//! What a core runs on: a glommio executor with an io_uring, or a plain thread over another disk. The work is
+//! the same; only the waiting for new jobs differs.
+
+use crate::executor::cpus::bind_thread;
+use crate::executor::job::Job;
+use crate::executor::worker::{Answers, Core, CoreGauge, WallClock};
+use crate::io::{BlockingPool, Device, MapIo, RingIo, probe_ring};
+use crate::keys::Keys;
+use gleann_search::{Driver, MAX_WIDTH, SearchIndex, Turn};
+use gleann_storage::{BlockReader, ReadTarget};
+use gleann_vector::Element;
+use glommio::{LocalExecutorBuilder, Placement};
+use memmap2::Mmap;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// Memory for read buffers a core may take.
+const BUFFER_BYTES: usize = 16 << 20;
+/// Most reads a core has in flight.
+const MAX_READS: usize = 1024;
+/// glommio registers this much memory three times; the usual RLIMIT_MEMLOCK of 8 MiB must do for many cores.
+const EXECUTOR_IO_MEMORY: usize = 512 << 10;
+/// A busy core yields to glommio's scheduler so often.
+const YIELD_EVERY: Duration = Duration::from_millis(1);
+/// A timer that fires so often keeps a core alive: an executor whose thread is held up by the system between
+/// arming its preempt timer and looking at its queues parks with runnable tasks, and only an event ends that.
+const HEARTBEAT: Duration = Duration::from_millis(10);
+/// Reading threads of the blocking pool per core.
+const POOL_THREADS_PER_CORE: usize = 32;
+
+/// How cores are started.
+pub(crate) struct HostOptions {
+    /// The processor of each core, in order; their number is the number of cores.
+    pub(crate) cpus: Vec<usize>,
+    /// Whether cores are bound to them.
+    pub(crate) pin: bool,
+    /// Searches a core interleaves.
+    pub(crate) in_flight: usize,
+    /// What is read.
+    pub(crate) target: ReadTarget,
+    /// The user's keys.
+    pub(crate) keys: Arc<Keys>,
+}
+
+/// A core could not be started.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HostError {
+    #[error("io_uring cannot be used: {0}")]
+    Ring(io::Error),
+    #[error("a glommio executor cannot start: {0}")]
+    Glommio(String),
+    #[error("a thread cannot be started: {0}")]
+    Thread(io::Error),
+}
+
+/// Waits for the end of a core's thread.
+type Join = Box<dyn FnOnce() + Send + Sync>;
+
+struct CoreHandle<T> {
+    intake: flume::Sender<Job<T>>,
+    gauge: Arc<CoreGauge>,
+}
+
+/// The cores of one index.
+pub(crate) struct Executors<T> {
+    cores: Vec<CoreHandle<T>>,
+    joins: Vec<Join>,
+    turn: AtomicUsize,
+}
+
+impl<T: Element> Executors<T> {
+    /// Starts a glommio executor per core, each with a ring of its own.
+    pub(crate) fn start_glommio(
+        index: &Arc<SearchIndex<T>>,
+        file: &File,
+        options: &HostOptions,
+    ) -> Result<Self, HostError> {
+        probe_ring().map_err(HostError::Ring)?;
+        Self::start(index, options, |core| {
+            let file = file.try_clone().map_err(HostError::Ring)?;
+            spawn_glommio(core, file, options)
+        })
+    }
+
+    /// Starts plain threads over a pool of blocking reads.
+    pub(crate) fn start_pool(
+        index: &Arc<SearchIndex<T>>,
+        file: &Arc<File>,
+        options: &HostOptions,
+    ) -> Result<Self, HostError> {
+        let readers =
+            (POOL_THREADS_PER_CORE * options.cpus.len()).min(read_capacity(options) * options.cpus.len());
+        let pool = BlockingPool::start(file.clone(), readers).map_err(HostError::Thread)?;
+        let capacity = read_capacity(options);
+        let mut started = Self::start(index, options, |core| {
+            spawn_thread(core, Device::Pool(pool.core(capacity)), options)
+        })?;
+        // Joined after the cores, whose ends of the pool keep its threads alive.
+        started.joins.push(Box::new(move || pool.join()));
+        Ok(started)
+    }
+
+    /// Starts plain threads over a memory map.
+    pub(crate) fn start_mapped(
+        index: &Arc<SearchIndex<T>>,
+        map: &Arc<Mmap>,
+        options: &HostOptions,
+    ) -> Result<Self, HostError> {
+        let capacity = read_capacity(options);
+        Self::start(index, options, |core| {
+            spawn_thread(core, Device::Map(MapIo::new(map.clone(), capacity)), options)
+        })
+    }
+
+    fn start(
+        index: &Arc<SearchIndex<T>>,
+        options: &HostOptions,
+        mut spawn: impl FnMut(Seed<T>) -> Result<Join, HostError>,
+    ) -> Result<Self, HostError> {
+        let mut started = Self { cores: Vec::new(), joins: Vec::new(), turn: AtomicUsize::new(0) };
+        for (number, &cpu) in options.cpus.iter().enumerate() {
+            let (intake, jobs) = flume::unbounded();
+            let gauge = Arc::new(CoreGauge::default());
+            let seed = Seed {
+                number,
+                cpu,
+                jobs,
+                gauge: gauge.clone(),
+                index: index.clone(),
+                target: options.target.clone(),
+                keys: options.keys.clone(),
+                in_flight: options.in_flight,
+            };
+            // A failure drops what was started, which ends it.
+            started.joins.push(spawn(seed)?);
+            started.cores.push(CoreHandle { intake, gauge });
+        }
+        Ok(started)
+    }
+
+    /// Hands a job to the core with the fewest unanswered ones.
+    pub(crate) fn send(&self, job: Job<T>) {
+        let first = self.turn.fetch_add(1, Ordering::Relaxed);
+        let count = self.cores.len();
+        let least = (0..count)
+            .map(|offset| (first + offset) % count)
+            .min_by_key(|&core| self.cores[core].gauge.load.load(Ordering::Relaxed))
+            .unwrap_or(0);
+        self.send_to(least, job);
+    }
+
+    /// Hands a job to every core.
+    pub(crate) fn send_all(&self, job: impl Fn() -> Job<T>) {
+        for core in 0..self.cores.len() {
+            self.send_to(core, job());
+        }
+    }
+
+    /// Nanoseconds each core has spent waiting for reads with nothing else to do.
+    pub(crate) fn idle_ns(&self) -> Vec<u64> {
+        self.cores.iter().map(|core| core.gauge.idle_ns.load(Ordering::Relaxed)).collect()
+    }
+
+    /// Whether every core has ended, which only a fault of ours can bring about while the index is open.
+    pub(crate) fn have_ended(&self) -> bool {
+        self.cores.iter().all(|core| core.intake.is_disconnected())
+    }
+
+    fn send_to(&self, core: usize, job: Job<T>) {
+        let CoreHandle { intake, gauge } = &self.cores[core];
+        gauge.load.fetch_add(1, Ordering::Relaxed);
+        // A core that has ended drops the job, whose reply channel then tells its caller so.
+        let _ = intake.send(job);
+    }
+}
+
+impl<T> Drop for Executors<T> {
+    fn drop(&mut self) {
+        self.cores.clear(); // closes the intakes: each core answers what it has and ends
+        for join in self.joins.drain(..) {
+            join();
+        }
+    }
+}
+
+/// What a core is made of, before it has a disk.
+struct Seed<T: Element> {
+    number: usize,
+    cpu: usize,
+    jobs: flume::Receiver<Job<T>>,
+    gauge: Arc<CoreGauge>,
+    index: Arc<SearchIndex<T>>,
+    target: ReadTarget,
+    keys: Arc<Keys>,
+    in_flight: usize,
+}
+
+impl<T: Element> Seed<T> {
+    fn grow(self, device: Device) -> Core<T> {
+        let metric = self.index.distance.metric();
+        let reader = BlockReader::new(device, self.target);
+        let driver = Driver::new(self.index, reader, WallClock::start(), self.in_flight);
+        let answers = Answers { metric, keys: self.keys, gauge: self.gauge };
+        Core { intake: self.jobs, driver, answers, batches: VecDeque::new() }
+    }
+}
+
+/// Reads a core may have in flight: enough for its searches, within its buffer memory.
+fn read_capacity(options: &HostOptions) -> usize {
+    let wanted = (options.in_flight * 32).clamp(MAX_WIDTH as usize, MAX_READS);
+    wanted.min(BUFFER_BYTES / options.target.layout.block_bytes()).max(MAX_WIDTH as usize)
+}
+
+fn spawn_thread<T: Element>(seed: Seed<T>, device: Device, options: &HostOptions) -> Result<Join, HostError> {
+    let pin = options.pin;
+    let thread = std::thread::Builder::new()
+        .name(format!("gleann-core-{}", seed.number))
+        .spawn(move || {
+            if pin {
+                bind_thread(seed.cpu);
+            }
+            run_plain(seed.grow(device));
+        })
+        .map_err(HostError::Thread)?;
+    Ok(Box::new(move || drop(thread.join())))
+}
+
+fn run_plain<T: Element>(mut core: Core<T>) {
+    loop {
+        match core.work() {
+            Turn::Busy => {}
+            Turn::Waiting => core.wait(),
+            Turn::Idle => match core.intake.recv() {
+                Ok(job) => core.accept(job),
+                Err(flume::RecvError::Disconnected) => return,
+            },
+        }
+    }
+}
+
+fn spawn_glommio<T: Element>(seed: Seed<T>, file: File, options: &HostOptions) -> Result<Join, HostError> {
+    let placement = if options.pin { Placement::Fixed(seed.cpu) } else { Placement::Unbound };
+    let capacity = read_capacity(options);
+    let (ready, started) = flume::bounded(1);
+    let name = format!("gleann-core-{}", seed.number);
+    let executor = LocalExecutorBuilder::new(placement)
+        .name(&name)
+        .io_memory(EXECUTOR_IO_MEMORY)
+        .spawn(move || async move {
+            match RingIo::new(file, capacity) {
+                Ok(ring) => {
+                    let _ = ready.send(Ok(()));
+                    run_on_glommio(seed.grow(Device::Ring(ring))).await;
+                }
+                Err(error) => drop(ready.send(Err(error))),
+            }
+        })
+        .map_err(|error| HostError::Glommio(error.to_string()))?;
+    match started.recv() {
+        Ok(Ok(())) => Ok(Box::new(move || drop(executor.join()))),
+        Ok(Err(error)) => {
+            let _ = executor.join();
+            Err(HostError::Ring(error))
+        }
+        // The executor ended before it ran anything: its thread knows why.
+        Err(flume::RecvError::Disconnected) => {
+            let cause = executor.join().err().map_or("it ended at once".into(), |error| error.to_string());
+            Err(HostError::Glommio(cause))
+        }
+    }
+}
+
+async fn run_on_glommio<T: Element>(mut core: Core<T>) {
+    let heartbeat = glommio::spawn_local(async {
+        loop {
+            glommio::timer::sleep(HEARTBEAT).await;
+        }
+    });
+    let mut yielded = Instant::now();
+    loop {
+        match core.work() {
+            Turn::Busy => {}
+            Turn::Waiting => core.wait(),
+            Turn::Idle => match core.intake.recv_async().await {
+                Ok(job) => core.accept(job),
+                Err(flume::RecvError::Disconnected) => break,
+            },
+        }
+        if yielded.elapsed() >= YIELD_EVERY {
+            glommio::executor().yield_task_queue_now().await;
+            yielded = Instant::now();
+        }
+    }
+    heartbeat.cancel().await;
+}

@@ -1,0 +1,135 @@
+//! The work of one core, the same under every host: take searches in, drive them, answer.
+
+use crate::executor::job::{Batch, Job, Reply, Single};
+use crate::io::Device;
+use crate::keys::Keys;
+use gleann_search::{Driver, Found, Hit, Query, QueryStats, SearchError, Turn};
+use gleann_storage::Clock;
+use gleann_vector::{Element, Metric};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// Longest a core blocks in its disk before it looks at its intake again.
+const MAX_WAIT: Duration = Duration::from_millis(1);
+
+/// The wall clock.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WallClock(Instant);
+
+impl WallClock {
+    pub(crate) fn start() -> Self {
+        Self(Instant::now())
+    }
+}
+
+impl Clock for WallClock {
+    fn now_ns(&self) -> u64 {
+        self.0.elapsed().as_nanos() as u64
+    }
+}
+
+/// What a core tells the world about itself.
+#[derive(Debug, Default)]
+pub(crate) struct CoreGauge {
+    /// Jobs sent to the core and not answered.
+    pub(crate) load: AtomicUsize,
+    /// Nanoseconds spent waiting for reads with nothing else to do.
+    pub(crate) idle_ns: AtomicU64,
+}
+
+/// One core at work.
+pub(crate) struct Core<T: Element> {
+    pub(crate) intake: flume::Receiver<Job<T>>,
+    pub(crate) driver: Driver<T, Device, WallClock, Reply<T>>,
+    pub(crate) answers: Answers,
+    pub(crate) batches: VecDeque<Arc<Batch<T>>>,
+}
+
+/// How results become answers.
+pub(crate) struct Answers {
+    pub(crate) metric: Metric,
+    pub(crate) keys: Arc<Keys>,
+    pub(crate) gauge: Arc<CoreGauge>,
+}
+
+impl<T: Element> Core<T> {
+    /// Takes in what fits and makes one turn. Never blocks.
+    pub(crate) fn work(&mut self) -> Turn {
+        self.take_in();
+        let answers = &self.answers;
+        match self.driver.turn(&mut |reply, outcome| answers.send(reply, outcome)) {
+            // The last search ended, but a batch may hold more of them.
+            Turn::Idle if !self.batches.is_empty() => Turn::Busy,
+            turn => turn,
+        }
+    }
+
+    /// Blocks until a read has come.
+    pub(crate) fn wait(&mut self) {
+        self.driver.wait(MAX_WAIT);
+        self.answers.gauge.idle_ns.store(self.driver.idle_ns(), Ordering::Relaxed);
+    }
+
+    /// Takes one job in.
+    pub(crate) fn accept(&mut self, job: Job<T>) {
+        match job {
+            Job::Batch(batch) => self.batches.push_back(batch),
+            Job::Single(Single { query, k, options, cancel, reply }) => {
+                let query = Query { vector: &query, k, options, cancel: Some(cancel) };
+                if let Err((reply, error)) = self.driver.start(Reply::single(reply), query) {
+                    self.answers.send(reply, Err(error));
+                }
+            }
+        }
+    }
+
+    fn take_in(&mut self) {
+        while self.driver.has_room() {
+            if let Ok(job) = self.intake.try_recv() {
+                self.accept(job);
+            } else if !self.start_from_batch() {
+                return;
+            }
+        }
+    }
+
+    fn start_from_batch(&mut self) -> bool {
+        let Some(batch) = self.batches.front().cloned() else { return false };
+        let Some(index) = batch.take() else {
+            self.batches.pop_front();
+            self.answers.gauge.load.fetch_sub(1, Ordering::Relaxed);
+            return true;
+        };
+        let query = Query { vector: batch.query(index), k: batch.k, options: batch.options, cancel: None };
+        if let Err((reply, error)) = self.driver.start(Reply::batch(batch.clone(), index), query) {
+            self.answers.send(reply, Err(error));
+        }
+        true
+    }
+}
+
+impl<T: Element> Drop for Core<T> {
+    fn drop(&mut self) {
+        // The channel outlives its receiver: jobs left in it would never be answered.
+        drop(self.intake.drain());
+    }
+}
+
+impl Answers {
+    fn send<T>(&self, reply: Reply<T>, outcome: Result<Found, SearchError>) {
+        if reply.is_single() {
+            self.gauge.load.fetch_sub(1, Ordering::Relaxed);
+        }
+        reply.send(outcome.map(|found| self.by_key(found)));
+    }
+
+    fn by_key(&self, found: Found) -> (Vec<Hit>, QueryStats) {
+        let hit = |&(id, ordering): &(u32, f32)| Hit {
+            key: self.keys.key(id),
+            distance: self.metric.user_distance(ordering),
+        };
+        (found.nearest.iter().map(hit).collect(), found.stats)
+    }
+}

@@ -1,0 +1,76 @@
+//! How an index is opened.
+
+use crate::io::Direct;
+use serde::{Deserialize, Serialize};
+
+/// What reads the pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EngineChoice {
+    /// glommio where it can start, else the pool, with one warning.
+    #[default]
+    Auto,
+    /// A glommio executor per core with an io_uring each; opening fails where that is impossible.
+    Glommio,
+    /// Threads that call `pread`.
+    Pool,
+    /// A memory map of the graph file, for indexes that fit into memory.
+    Mmap,
+}
+
+impl EngineChoice {
+    /// The name used on the command line and in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            EngineChoice::Auto => "auto",
+            EngineChoice::Glommio => "glommio",
+            EngineChoice::Pool => "pool",
+            EngineChoice::Mmap => "mmap",
+        }
+    }
+}
+
+impl std::fmt::Display for EngineChoice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl std::str::FromStr for EngineChoice {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        [Self::Auto, Self::Glommio, Self::Pool, Self::Mmap]
+            .into_iter()
+            .find(|engine| engine.name() == name)
+            .ok_or_else(|| format!("unknown engine `{name}`; expected auto, glommio, pool or mmap"))
+    }
+}
+
+/// How an index is opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenOptions {
+    /// What reads the pages.
+    pub engine: EngineChoice,
+    /// Executors; 0: one per core this process may run on.
+    pub threads: usize,
+    /// Searches that a core interleaves. One search cannot keep an SSD busy: more of them raise throughput
+    /// until the disk or the core is saturated, at the price of latency.
+    pub in_flight: usize,
+    /// Whether each executor is bound to its core.
+    pub pin: bool,
+    /// Whether reads go past the page cache. Of no meaning to [`EngineChoice::Mmap`].
+    pub direct: Direct,
+}
+
+impl Default for OpenOptions {
+    /// Auto, an executor per core, 16 searches each, pinned, direct reads preferred.
+    fn default() -> Self {
+        Self { engine: EngineChoice::Auto, threads: 0, in_flight: 16, pin: true, direct: Direct::Prefer }
+    }
+}
+
+/// Most executors an index may have.
+pub const MAX_THREADS: usize = 1024;
+/// Most searches a core may interleave.
+pub const MAX_IN_FLIGHT: usize = 1024;

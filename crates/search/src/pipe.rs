@@ -1,0 +1,28 @@
+//! PipeSearch (PipeANN; design-space paper §4.3.2): reads are kept in flight while the nearest candidate that
+//! has come is expanded, one at a time, so that computing overlaps with reading.
+
+use crate::index::SearchIndex;
+use crate::traversal::{Step, Traversal};
+use gleann_storage::BlockId;
+use gleann_vector::Element;
+
+/// Asks for one more block if there is room, then expands one vertex.
+pub(crate) fn step<T: Element>(
+    traversal: &mut Traversal,
+    index: &SearchIndex<T>,
+    reads: &mut Vec<BlockId>,
+) -> Step {
+    let issued = traversal.in_flight() < traversal.width.now() && traversal.issue_nearest(index, reads);
+    if issued {
+        traversal.note_issue();
+    }
+    let expanded = traversal.expand_nearest(index);
+    traversal.stats.hops += u32::from(expanded);
+    if issued || expanded {
+        Step::Again
+    } else if traversal.is_open() {
+        Step::Wait
+    } else {
+        Step::Done
+    }
+}

@@ -1,0 +1,90 @@
+//! An index directory: its manifest, and the members the manifest names.
+
+use crate::code_file::{load_codebook, load_codes};
+use crate::error::StorageError;
+use crate::graph_file::GraphFile;
+use crate::key_file::load_keys;
+use crate::manifest::Manifest;
+use crate::manifest_file::MANIFEST_NAME;
+use crate::member_reader::MemberReader;
+use crate::report_file::read_report;
+use gleann_vector::{Key, Matrix};
+use serde_json::{Map, Value};
+use std::path::{Path, PathBuf};
+
+/// A directory whose manifest is valid and whose members all exist, with the right length, in headers of the
+/// right build. Payloads are verified when they are loaded, blocks when they are read.
+#[derive(Debug, Clone)]
+pub struct IndexDirectory {
+    path: PathBuf,
+    manifest: Manifest,
+}
+
+impl IndexDirectory {
+    /// Opens the index in `dir`. Reads the manifest and one header a member.
+    ///
+    /// # Errors
+    /// `dir` is no index, or a file is missing, cut, damaged, or from another build.
+    pub fn open(dir: &Path) -> Result<Self, StorageError> {
+        let manifest = Manifest::read(dir)?;
+        for entry in &manifest.members {
+            MemberReader::open(dir, &manifest, entry.kind)?;
+        }
+        Ok(Self { path: dir.to_owned(), manifest })
+    }
+
+    /// Whether `dir` holds a manifest, so that a new build must not touch it.
+    pub fn is_index(dir: &Path) -> bool {
+        dir.join(MANIFEST_NAME).exists()
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What the index is.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Opens the graph.
+    ///
+    /// # Errors
+    /// As [`GraphFile::open`].
+    pub fn graph(&self) -> Result<GraphFile, StorageError> {
+        GraphFile::open(&self.path, &self.manifest)
+    }
+
+    /// Loads the codebook; `None` where the index has no codes.
+    ///
+    /// # Errors
+    /// As [`load_codebook`].
+    pub fn codebook(&self) -> Result<Option<Vec<u8>>, StorageError> {
+        load_codebook(&self.path, &self.manifest)
+    }
+
+    /// Loads the codes, nodes × bytes of a code; `None` where the index has none.
+    ///
+    /// # Errors
+    /// As [`load_codes`].
+    pub fn codes(&self) -> Result<Option<Matrix<u8>>, StorageError> {
+        load_codes(&self.path, &self.manifest)
+    }
+
+    /// Loads the keys; `None` where keys are internal ids.
+    ///
+    /// # Errors
+    /// As [`load_keys`].
+    pub fn keys(&self) -> Result<Option<Vec<Key>>, StorageError> {
+        load_keys(&self.path, &self.manifest)
+    }
+
+    /// Reads what the build measured.
+    ///
+    /// # Errors
+    /// As [`read_report`].
+    pub fn report(&self) -> Result<Map<String, Value>, StorageError> {
+        read_report(&self.path, self.manifest.build_id)
+    }
+}
