@@ -119,8 +119,8 @@ fn impossible_options_are_refused() {
         };
     let plain = SearchOptions::default();
     assert_eq!(refuse(0, plain), OptionsError::NoNeighbours);
-    assert_eq!(refuse(1, SearchOptions { list: 0, ..plain }), OptionsError::List(1));
-    assert_eq!(refuse(70_000, plain), OptionsError::List(70_000));
+    assert_eq!(refuse(1, SearchOptions { list: 0, ..plain }), OptionsError::List(0));
+    assert_eq!(refuse(70_000, plain), OptionsError::TooManyNeighbours(70_000));
     let wide = SearchOptions { width: Width::Fixed(0), ..plain };
     assert_eq!(refuse(1, wide), OptionsError::Width(Width::Fixed(0)));
     // More reads at a time than the disk takes would never start.

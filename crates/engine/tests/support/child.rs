@@ -72,3 +72,14 @@ pub fn descriptors() -> usize {
 pub fn threads() -> usize {
     std::fs::read_dir("/proc/self/task").unwrap().count()
 }
+
+/// Sets a limit of this process that may be raised again.
+pub fn soft_limit(resource: libc::__rlimit_resource_t, most: u64) {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the limit outlives the calls.
+    unsafe {
+        assert_eq!(libc::getrlimit(resource, &mut limit), 0);
+        limit.rlim_cur = most.min(limit.rlim_max);
+        assert_eq!(libc::setrlimit(resource, &limit), 0);
+    }
+}
