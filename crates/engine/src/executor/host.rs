@@ -240,15 +240,19 @@ fn run_plain<T: Element>(mut core: Core<T>) {
 }
 
 fn spawn_glommio<T: Element>(seed: Seed<T>, file: File, options: &HostOptions) -> Result<Join, HostError> {
-    let placement = if options.pin { Placement::Fixed(seed.cpu) } else { Placement::Unbound };
+    let pin = options.pin;
     let capacity = read_capacity(options);
     let (ready, started) = flume::bounded(1);
     let name = format!("gleann-core-{}", seed.number);
-    let executor = LocalExecutorBuilder::new(placement)
+    // Bound by hand: glommio's own binding reads the topology from /sys, and panics where it cannot.
+    let executor = LocalExecutorBuilder::new(Placement::Unbound)
         .name(&name)
         .io_memory(EXECUTOR_IO_MEMORY)
         .preempt_timer(REACTOR_EVERY)
         .spawn(move || async move {
+            if pin {
+                bind_thread(seed.cpu);
+            }
             match RingIo::new(file, capacity) {
                 Ok(ring) => {
                     let _ = ready.send(Ok(()));
