@@ -11,6 +11,7 @@ use gleann::{
 use gleann_vector::Matrix;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use support::{Built, ENGINES, block_on, built, queries, watchdog, with_engine};
@@ -92,7 +93,7 @@ fn callers_of_every_kind_do_not_disturb_each_other() {
             std::thread::scope(|scope| {
                 for thread in 0..8 {
                     let (fixture, index) = (&fixture, &index);
-                    scope.spawn(move || (0..80).for_each(|i| fixture.call(index, thread * 11 + i)));
+                    scope.spawn(move || (0..40).for_each(|i| fixture.call(index, thread * 11 + i)));
                 }
             });
             // Every slot has been through all of it.
@@ -248,5 +249,29 @@ fn the_widest_and_longest_searches_share_a_core() {
                 assert_eq!(hits.len(), 400, "a list as long as the index finds everything");
             }
         }
+    }
+}
+
+#[test]
+fn a_batch_and_single_searches_do_not_starve_each_other() {
+    let _watchdog = watchdog("starvation");
+    let fixture = fixture();
+    for engine in ENGINES {
+        let options = OpenOptions { in_flight: 1, threads: 1, ..with_engine(engine) };
+        let index = Index::open(fixture.set.path(), options).unwrap();
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..6 {
+                scope.spawn(|| {
+                    while !over.load(Ordering::Relaxed) {
+                        index.search(fixture.queries.row(0), 8, &PLAIN).unwrap();
+                    }
+                });
+            }
+            for found in index.search_batch(fixture.queries.as_slice(), 8, &PLAIN) {
+                assert!(found.is_ok());
+            }
+            over.store(true, Ordering::Relaxed);
+        });
     }
 }

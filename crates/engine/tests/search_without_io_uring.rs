@@ -9,7 +9,9 @@ use gleann::{EngineChoice, Index, Metric, SearchOptions};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use support::child::{descriptors, drop_capabilities, forbid_io_uring, in_child, limit, soft_limit, threads};
+use support::child::{
+    descriptors, drop_capabilities, forbid_everywhere, forbid_io_uring, in_child, limit, soft_limit, threads,
+};
 use support::{Built, ENGINES, built, queries, watchdog, with_engine};
 
 static LOGGED: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -214,4 +216,46 @@ fn many_indexes_are_open_at_once() {
     for index in &indexes {
         answers_are_right(&set, index);
     }
+}
+
+#[test]
+fn threads_that_cannot_be_started_are_an_error() {
+    let _watchdog = watchdog("no threads");
+    if in_child("threads_that_cannot_be_started_are_an_error") {
+        return;
+    }
+    let set = built::<u8>(Metric::L2, 100, 16);
+    count_panics();
+    forbid_everywhere(libc::SYS_clone3, libc::EAGAIN);
+    for engine in [EngineChoice::Auto, EngineChoice::Glommio, EngineChoice::Pool, EngineChoice::Mmap] {
+        let error = Index::open(set.path(), with_engine(engine)).unwrap_err().to_string();
+        let named = if engine == EngineChoice::Auto { EngineChoice::Pool } else { engine };
+        assert!(error.starts_with(&format!("engine {named} cannot start: ")), "{error}");
+        assert!(error.contains("Resource temporarily unavailable"), "{error}");
+    }
+    assert_eq!(PANICS.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn a_ring_that_stops_working_fails_searches_and_hangs_none() {
+    let _watchdog = watchdog("dead ring");
+    if in_child("a_ring_that_stops_working_fails_searches_and_hangs_none") {
+        return;
+    }
+    let set = built::<u8>(Metric::L2, 100, 16);
+    let index = set.open(EngineChoice::Auto);
+    if index.info().engine != EngineChoice::Glommio {
+        return eprintln!("no io_uring here");
+    }
+    answers_are_right(&set, &index);
+    forbid_everywhere(libc::SYS_io_uring_enter, libc::EPERM);
+    let options = SearchOptions::default();
+    for row in 0..20 {
+        let error = index.search(set.rows.row(row), 3, &options).unwrap_err().to_string();
+        let told = error.contains("Operation not permitted") || error == "the index was closed";
+        assert!(told, "{error}");
+    }
+    let batch = index.search_batch(set.rows.as_slice(), 3, &options);
+    assert_eq!(batch.len(), 100);
+    assert!(batch.iter().all(Result::is_err));
 }

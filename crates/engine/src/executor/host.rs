@@ -202,7 +202,7 @@ impl<T: Element> Seed<T> {
         let reader = BlockReader::new(device, self.target);
         let driver = Driver::new(self.index, reader, WallClock::start(), self.in_flight);
         let answers = Answers { metric, keys: self.keys, gauge: self.gauge };
-        Core { intake: self.jobs, driver, answers, batches: VecDeque::new() }
+        Core { intake: self.jobs, driver, answers, batches: VecDeque::new(), batch_first: false }
     }
 }
 
