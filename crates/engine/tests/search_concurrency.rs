@@ -186,7 +186,9 @@ fn a_caller_may_run_on_glommio_itself() {
     for engine in ENGINES {
         let index = Arc::new(fixture.set.open(engine));
         let (fixture, index) = (fixture.clone(), index.clone());
-        let caller = glommio::LocalExecutorBuilder::default().spawn(move || async move {
+        // A preemption timer that fires at the wrong moment makes glommio sleep with runnable tasks.
+        let builder = glommio::LocalExecutorBuilder::default().preempt_timer(Duration::from_secs(1 << 30));
+        let caller = builder.spawn(move || async move {
             let tasks: Vec<_> = (0..QUERIES)
                 .map(|which| {
                     let (fixture, index) = (fixture.clone(), index.clone());

@@ -16,7 +16,7 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Memory for read buffers a core may take.
 const BUFFER_BYTES: usize = 16 << 20;
@@ -24,8 +24,10 @@ const BUFFER_BYTES: usize = 16 << 20;
 const MAX_READS: usize = 1024;
 /// glommio registers this much memory three times; the usual RLIMIT_MEMLOCK of 8 MiB must do for many cores.
 const EXECUTOR_IO_MEMORY: usize = 512 << 10;
-/// A busy core lets glommio's reactor run so often. Below 1 ms an executor may park with runnable tasks.
-const REACTOR_EVERY: Duration = Duration::from_millis(1);
+/// A glommio executor whose preemption timer has fired before it runs its queues parks with a runnable task, and
+/// sleeps on: a core that shares its processor would hang when it is not scheduled for so long. It has one task,
+/// which needs no preemption.
+const NEVER_PREEMPT: Duration = Duration::from_secs(1 << 30);
 /// Reading threads of the blocking pool per core.
 const POOL_THREADS_PER_CORE: usize = 32;
 
@@ -220,13 +222,13 @@ fn spawn_thread<T: Element>(seed: Seed<T>, device: Device, options: &HostOptions
             if pin {
                 bind_thread(seed.cpu);
             }
-            run_plain(seed.grow(device));
+            run_to_the_end(seed.grow(device));
         })
         .map_err(HostError::Thread)?;
     Ok(Box::new(move || drop(thread.join())))
 }
 
-fn run_plain<T: Element>(mut core: Core<T>) {
+fn run_to_the_end<T: Element>(mut core: Core<T>) {
     loop {
         match core.work() {
             Turn::Busy => {}
@@ -248,7 +250,7 @@ fn spawn_glommio<T: Element>(seed: Seed<T>, file: File, options: &HostOptions) -
     let executor = LocalExecutorBuilder::new(Placement::Unbound)
         .name(&name)
         .io_memory(EXECUTOR_IO_MEMORY)
-        .preempt_timer(REACTOR_EVERY)
+        .preempt_timer(NEVER_PREEMPT)
         .spawn(move || async move {
             if pin {
                 bind_thread(seed.cpu);
@@ -256,7 +258,8 @@ fn spawn_glommio<T: Element>(seed: Seed<T>, file: File, options: &HostOptions) -
             match RingIo::new(file, capacity) {
                 Ok(ring) => {
                     let _ = ready.send(Ok(()));
-                    run_on_glommio(seed.grow(Device::Ring(ring))).await;
+                    // Never returns to glommio's loop before the end, so that no wake-up can get lost in it.
+                    run_to_the_end(seed.grow(Device::Ring(ring)));
                 }
                 Err(error) => drop(ready.send(Err(error))),
             }
@@ -272,24 +275,6 @@ fn spawn_glommio<T: Element>(seed: Seed<T>, file: File, options: &HostOptions) -
         Err(flume::RecvError::Disconnected) => {
             let cause = executor.join().err().map_or("it ended at once".into(), |error| error.to_string());
             Err(HostError::Glommio(cause))
-        }
-    }
-}
-
-async fn run_on_glommio<T: Element>(mut core: Core<T>) {
-    let mut reactor_ran = Instant::now();
-    loop {
-        match core.work() {
-            Turn::Busy => {}
-            Turn::Waiting => core.wait(),
-            Turn::Idle => match core.intake.recv_async().await {
-                Ok(job) => core.accept(job),
-                Err(flume::RecvError::Disconnected) => return,
-            },
-        }
-        if reactor_ran.elapsed() >= REACTOR_EVERY {
-            glommio::timer::sleep(Duration::from_nanos(500)).await;
-            reactor_ran = Instant::now();
         }
     }
 }
