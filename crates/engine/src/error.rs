@@ -33,7 +33,7 @@ pub enum OpenError {
         source: std::io::Error,
     },
     /// The engine asked for cannot start here.
-    #[error("engine {engine} cannot start: {cause}; use --engine auto or pool")]
+    #[error("engine {engine} cannot start: {cause}; {}", remedy(*.engine))]
     Engine {
         /// The engine.
         engine: EngineChoice,
@@ -51,6 +51,13 @@ pub enum OpenError {
         /// Searches a core asked for.
         in_flight: usize,
     },
+}
+
+fn remedy(engine: EngineChoice) -> &'static str {
+    match engine {
+        EngineChoice::Glommio => "use the engine auto or pool",
+        _ => "allow more threads and memory (ulimit -u, -v, cgroup limits), or open with fewer threads",
+    }
 }
 
 fn manner(direct: &Direct) -> &'static str {

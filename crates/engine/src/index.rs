@@ -163,7 +163,7 @@ impl Index {
             Err(error) => return queries.chunks(dim).map(|_| Err(error.clone())).collect(),
         };
         if !queries.len().is_multiple_of(dim) {
-            return vec![Err(SearchError::Dimension { found: queries.len(), expected: dim })];
+            return vec![Err(SearchError::Batch { found: queries.len(), dim })];
         }
         if queries.is_empty() {
             return Vec::new();

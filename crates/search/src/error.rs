@@ -29,6 +29,14 @@ pub enum SearchError {
         /// Elements a vector of the index.
         expected: usize,
     },
+    /// A batch is no whole number of queries.
+    #[error("the queries have {found} elements, which is no whole number of vectors of {dim}")]
+    Batch {
+        /// Elements given.
+        found: usize,
+        /// Elements a vector of the index.
+        dim: usize,
+    },
     /// The query has other elements than the indexed vectors.
     #[error("the query has elements of type {found}, the index holds {expected}")]
     Element {

@@ -16,7 +16,7 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Memory for read buffers a core may take.
 const BUFFER_BYTES: usize = 16 << 20;
@@ -24,11 +24,10 @@ const BUFFER_BYTES: usize = 16 << 20;
 const MAX_READS: usize = 1024;
 /// glommio registers this much memory three times; the usual RLIMIT_MEMLOCK of 8 MiB must do for many cores.
 const EXECUTOR_IO_MEMORY: usize = 512 << 10;
-/// A busy core yields to glommio's scheduler so often.
-const YIELD_EVERY: Duration = Duration::from_millis(1);
-/// A timer that fires so often keeps a core alive: an executor whose thread is held up by the system between
-/// arming its preempt timer and looking at its queues parks with runnable tasks, and only an event ends that.
-const HEARTBEAT: Duration = Duration::from_millis(10);
+/// A glommio executor whose preemption timer has fired before it runs its queues parks with a runnable task, and
+/// sleeps on: a core that shares its processor would hang when it is not scheduled for so long. It has one task,
+/// which needs no preemption.
+const NEVER_PREEMPT: Duration = Duration::from_secs(1 << 30);
 /// Reading threads of the blocking pool per core.
 const POOL_THREADS_PER_CORE: usize = 32;
 
@@ -205,7 +204,7 @@ impl<T: Element> Seed<T> {
         let reader = BlockReader::new(device, self.target);
         let driver = Driver::new(self.index, reader, WallClock::start(), self.in_flight);
         let answers = Answers { metric, keys: self.keys, gauge: self.gauge };
-        Core { intake: self.jobs, driver, answers, batches: VecDeque::new() }
+        Core { intake: self.jobs, driver, answers, batches: VecDeque::new(), batch_first: false }
     }
 }
 
@@ -223,13 +222,13 @@ fn spawn_thread<T: Element>(seed: Seed<T>, device: Device, options: &HostOptions
             if pin {
                 bind_thread(seed.cpu);
             }
-            run_plain(seed.grow(device));
+            run_to_the_end(seed.grow(device));
         })
         .map_err(HostError::Thread)?;
     Ok(Box::new(move || drop(thread.join())))
 }
 
-fn run_plain<T: Element>(mut core: Core<T>) {
+fn run_to_the_end<T: Element>(mut core: Core<T>) {
     loop {
         match core.work() {
             Turn::Busy => {}
@@ -243,18 +242,24 @@ fn run_plain<T: Element>(mut core: Core<T>) {
 }
 
 fn spawn_glommio<T: Element>(seed: Seed<T>, file: File, options: &HostOptions) -> Result<Join, HostError> {
-    let placement = if options.pin { Placement::Fixed(seed.cpu) } else { Placement::Unbound };
+    let pin = options.pin;
     let capacity = read_capacity(options);
     let (ready, started) = flume::bounded(1);
     let name = format!("gleann-core-{}", seed.number);
-    let executor = LocalExecutorBuilder::new(placement)
+    // Bound by hand: glommio's own binding reads the topology from /sys, and panics where it cannot.
+    let executor = LocalExecutorBuilder::new(Placement::Unbound)
         .name(&name)
         .io_memory(EXECUTOR_IO_MEMORY)
+        .preempt_timer(NEVER_PREEMPT)
         .spawn(move || async move {
+            if pin {
+                bind_thread(seed.cpu);
+            }
             match RingIo::new(file, capacity) {
                 Ok(ring) => {
                     let _ = ready.send(Ok(()));
-                    run_on_glommio(seed.grow(Device::Ring(ring))).await;
+                    // Never returns to glommio's loop before the end, so that no wake-up can get lost in it.
+                    run_to_the_end(seed.grow(Device::Ring(ring)));
                 }
                 Err(error) => drop(ready.send(Err(error))),
             }
@@ -272,28 +277,4 @@ fn spawn_glommio<T: Element>(seed: Seed<T>, file: File, options: &HostOptions) -
             Err(HostError::Glommio(cause))
         }
     }
-}
-
-async fn run_on_glommio<T: Element>(mut core: Core<T>) {
-    let heartbeat = glommio::spawn_local(async {
-        loop {
-            glommio::timer::sleep(HEARTBEAT).await;
-        }
-    });
-    let mut yielded = Instant::now();
-    loop {
-        match core.work() {
-            Turn::Busy => {}
-            Turn::Waiting => core.wait(),
-            Turn::Idle => match core.intake.recv_async().await {
-                Ok(job) => core.accept(job),
-                Err(flume::RecvError::Disconnected) => break,
-            },
-        }
-        if yielded.elapsed() >= YIELD_EVERY {
-            glommio::executor().yield_task_queue_now().await;
-            yielded = Instant::now();
-        }
-    }
-    heartbeat.cancel().await;
 }

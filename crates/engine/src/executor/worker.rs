@@ -45,6 +45,8 @@ pub(crate) struct Core<T: Element> {
     pub(crate) driver: Driver<T, Device, WallClock, Reply<T>>,
     pub(crate) answers: Answers,
     pub(crate) batches: VecDeque<Arc<Batch<T>>>,
+    /// Whether a batch came first the last time.
+    pub(crate) batch_first: bool,
 }
 
 /// How results become answers.
@@ -87,12 +89,21 @@ impl<T: Element> Core<T> {
 
     fn take_in(&mut self) {
         while self.driver.has_room() {
-            if let Ok(job) = self.intake.try_recv() {
-                self.accept(job);
-            } else if !self.start_from_batch() {
+            // In turns, so that neither kind of work keeps the other waiting for ever.
+            self.batch_first = !self.batch_first;
+            let taken = if self.batch_first {
+                self.start_from_batch() || self.start_from_intake()
+            } else {
+                self.start_from_intake() || self.start_from_batch()
+            };
+            if !taken {
                 return;
             }
         }
+    }
+
+    fn start_from_intake(&mut self) -> bool {
+        self.intake.try_recv().map(|job| self.accept(job)).is_ok()
     }
 
     fn start_from_batch(&mut self) -> bool {

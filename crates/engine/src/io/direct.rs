@@ -142,4 +142,23 @@ mod tests {
         assert!(!is_refusal(&io::Error::from_raw_os_error(libc::EACCES)));
         assert!(!is_refusal(&io::Error::from_raw_os_error(libc::EIO)));
     }
+
+    #[test]
+    fn a_file_system_that_refuses_is_read_through_the_cache_with_a_warning() {
+        let path = Path::new("/proc/version");
+        let refused = open_for_reads(path, Direct::Require).err().expect("procfs has no direct reads");
+        assert!(is_refusal(&refused), "{refused}");
+        let opened = open_for_reads(path, Direct::Prefer).unwrap();
+        assert!(!opened.direct);
+        let warning = opened.warning.unwrap();
+        for part in ["/proc/version", "O_DIRECT", "page cache", "ext4 or xfs"] {
+            assert!(warning.contains(part), "{warning}");
+        }
+        let off = open_for_reads(path, Direct::Off).unwrap();
+        assert!(!off.direct && off.warning.is_none());
+        assert_eq!(
+            open_for_reads(Path::new("/absent"), Direct::Prefer).err().unwrap().kind(),
+            io::ErrorKind::NotFound
+        );
+    }
 }
