@@ -1,5 +1,6 @@
 //! Arguments of `run-bench`, resolved once into a job.
 
+use super::device::{self, DeviceArgs};
 use super::experiment::{Expectation, Experiment, hold_against};
 use super::load::Load;
 use super::measure::measure;
@@ -88,6 +89,8 @@ struct Knobs {
 enum Target {
     /// Compare with other systems on the same data, in alternating rounds
     Peers(Box<peers::PeersArgs>),
+    /// What this disk can do: random reads at growing depth
+    Device(DeviceArgs),
 }
 
 /// A run with everything decided.
@@ -126,8 +129,10 @@ pub struct Job {
 /// # Errors
 /// Arguments are wrong, something cannot be measured, or an expectation is missed.
 pub fn run(args: RunBenchArgs) -> Result<()> {
-    if let Some(Target::Peers(args)) = args.target {
-        return peers::run(*args);
+    match args.target {
+        Some(Target::Peers(args)) => return peers::run(*args),
+        Some(Target::Device(args)) => return device::run(args),
+        None => {}
     }
     if let (Some(results), Some(path)) = (&args.check, &args.experiment) {
         let experiment = Experiment::read(path)?;
