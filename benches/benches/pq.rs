@@ -37,7 +37,7 @@ fn main() -> Result<()> {
 /// Rows around 256 centres.
 fn clustered(rows: usize) -> Matrix<u8> {
     let mut random = Pcg64::seed_from_u64(5);
-    let mut uniform = move |below: u64| (random.next_u64() >> 32) * below >> 32;
+    let mut uniform = move |below: u64| ((random.next_u64() >> 32) * below) >> 32;
     let centres: Vec<u8> = (0..256 * DIM).map(|_| 40 + uniform(150) as u8).collect();
     let mut matrix = Matrix::zeroed(rows, DIM);
     for row in matrix.as_mut_slice().chunks_exact_mut(DIM) {
@@ -106,7 +106,7 @@ fn estimate(criterion: &mut Criterion, codebook: &Codebook, query: &[f32]) -> Re
         {
             let mut random = Pcg64::seed_from_u64(3);
             let mut ids = || -> [u32; BATCH] {
-                std::array::from_fn(|_| ((random.next_u64() >> 32) * rows as u64 >> 32) as u32)
+                std::array::from_fn(|_| (((random.next_u64() >> 32) * rows as u64) >> 32) as u32)
             };
             let mut out = [0.0f32; BATCH];
             group.bench_function(way_name, |bencher| {

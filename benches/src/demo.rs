@@ -114,7 +114,7 @@ fn search(name: &str, files: &SetFiles, out: &Path) -> Result<Vec<Row>> {
 }
 
 /// The cheapest row of a traversal that reaches `recall`, or its best.
-fn reaching<'a>(rows: &'a [Row], search: SearchKind, in_flight: u32) -> Option<&'a Row> {
+fn reaching(rows: &[Row], search: SearchKind, in_flight: u32) -> Option<&Row> {
     let of: Vec<&Row> =
         rows.iter().filter(|row| row.search == search.to_string() && row.in_flight == in_flight).collect();
     let enough = of.iter().filter(|row| row.recall >= TARGET).min_by_key(|row| row.list).copied();

@@ -50,7 +50,7 @@ fn random_rows(rows: usize, seed: u64) -> Matrix<u8> {
 /// Allocations and hops of all queries, one after the other, once they have run before.
 fn count(index: &Index, queries: &Matrix<u8>, options: &SearchOptions) -> (u64, u64) {
     let run = || -> u64 {
-        let search = |row| index.search(queries.row(row), 10, options).unwrap();
+        let search = |row| index.search(queries.row(row), 10, options).expect("the query fits the index");
         (0..QUERIES).map(|row| u64::from(search(row).stats.hops)).sum()
     };
     run();
