@@ -131,40 +131,58 @@ fn explain(report: &BuildReport, rows: &[Row]) -> String {
     let (Some(alone), Some(many), Some(pipe)) = found else {
         return "nothing was measured".to_owned();
     };
-    let milliseconds = |row: &Row| row.latency.mean.unwrap_or(0.0) / 1e3;
-    let reads = |row: &Row| row.cost.reads_per_query.unwrap_or(0.0);
-    let percent = |share: Option<f64>| 100.0 * share.unwrap_or(0.0);
-    let codes: u64 =
-        report.rows * report.parameters.get("pq_bytes").and_then(|n| n.parse().ok()).unwrap_or(0);
+    let code_bytes = report.parameters.get("pq_bytes").and_then(|count| count.parse::<u64>().ok());
     let way = if many.direct == Some(true) {
         "read from the disk itself, past the page cache"
     } else {
         "read through the page cache here, so its times say little about a disk"
     };
+    let parts = [
+        format!(
+            "What was seen: memory holds {} of codes; vectors and graph stay in files of {}, {way}.",
+            bytes(report.rows * code_bytes.unwrap_or(0)),
+            bytes(report.members.values().sum())
+        ),
+        explain_alone(alone),
+        explain_many(alone, many),
+        format!(
+            "PipeSearch does not wait for whole rounds of reads: at list {} it reached {:.1} % in {:.2} ms with {:.0} \
+             reads. Longer lists find more and read more; the plot shows the exchange.",
+            pipe.list,
+            100.0 * pipe.recall,
+            milliseconds(pipe),
+            pipe.cost.reads_per_query.unwrap_or(0.0)
+        ),
+    ];
+    parts.join(" ")
+}
+
+fn explain_alone(row: &Row) -> String {
     format!(
-        "What was seen: memory holds {} of codes; vectors and graph stay in files of {}, {way}. With a candidate list \
-         of {}, BeamSearch found {:.1} % of the ten true neighbours with {:.0} reads a query. Alone, a query took \
-         {:.2} ms, {:.0} % of it waiting for reads. {MANY} queries interleaved on each of {} cores fill that time: \
-         {:.0} queries a second instead of {:.0}, at {:.2} ms each and {:.0} µs of processor time. PipeSearch does not \
-         wait for whole rounds: at list {} it reached {:.1} % in {:.2} ms with {:.0} reads. Longer lists find more and \
-         read more; the plot shows the exchange.",
-        bytes(codes),
-        bytes(report.members.values().sum()),
-        alone.list,
-        100.0 * alone.recall,
-        reads(alone),
-        milliseconds(alone),
-        percent(alone.cost.stall_share),
+        "With a candidate list of {}, BeamSearch found {:.1} % of the ten true neighbours of a query with {:.0} reads. A \
+         query that has a core to itself took {:.2} ms, {:.0} % of it waiting for reads.",
+        row.list,
+        100.0 * row.recall,
+        row.cost.reads_per_query.unwrap_or(0.0),
+        milliseconds(row),
+        100.0 * row.cost.stall_share.unwrap_or(0.0)
+    )
+}
+
+fn explain_many(alone: &Row, many: &Row) -> String {
+    format!(
+        "{MANY} queries interleaved on each of {} cores fill that time: {:.0} queries a second instead of {:.0}, at {:.2} ms \
+         each and {:.0} µs of processor time.",
         many.threads,
         many.qps,
         alone.qps,
         milliseconds(many),
-        many.cost.cpu_us_per_query.unwrap_or(0.0),
-        pipe.list,
-        100.0 * pipe.recall,
-        milliseconds(pipe),
-        reads(pipe),
+        many.cost.cpu_us_per_query.unwrap_or(0.0)
     )
+}
+
+fn milliseconds(row: &Row) -> f64 {
+    row.latency.mean.unwrap_or(0.0) / 1e3
 }
 
 #[cfg(test)]

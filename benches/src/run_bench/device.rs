@@ -85,17 +85,7 @@ pub struct DeviceRow {
 /// # Errors
 /// The scratch file cannot be written or read, or fio fails.
 pub fn run(args: DeviceArgs) -> Result<()> {
-    ensure!(!args.depth.contains(&0), "--depth 0: expected at least one read in flight");
-    ensure!(
-        args.seconds > 0.0 && args.seconds < 3600.0,
-        "--seconds: expected more than 0, less than an hour"
-    );
-    ensure!(
-        args.size >= u64::from(args.read_bytes),
-        "--size {}: expected at least one read of {} bytes",
-        args.size,
-        args.read_bytes
-    );
+    check(&args)?;
     let scratch = write_scratch(&args.dir, args.size)?;
     let fio = if args.no_fio { None } else { fio::version() };
     println!(
@@ -123,6 +113,21 @@ pub fn run(args: DeviceArgs) -> Result<()> {
         None if args.no_fio => {}
         None => println!("fio is not installed: these are the figures of gleann's own reads alone"),
     }
+    Ok(())
+}
+
+fn check(args: &DeviceArgs) -> Result<()> {
+    ensure!(!args.depth.contains(&0), "--depth 0: expected at least one read in flight");
+    ensure!(
+        args.seconds > 0.0 && args.seconds < 3600.0,
+        "--seconds: expected more than 0, less than an hour"
+    );
+    ensure!(
+        args.size >= u64::from(args.read_bytes),
+        "--size {}: expected at least one read of {} bytes",
+        args.size,
+        args.read_bytes
+    );
     Ok(())
 }
 
