@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 
 /// Searches a core interleaves when throughput is asked for.
 const MANY: u32 = 16;
+/// Throughput of many searches by that of one a core, below which something else was the limit.
+const GAIN: f64 = 1.25;
 /// Recall at which the explanation looks.
 const TARGET: f64 = 0.95;
 
@@ -170,14 +172,25 @@ fn explain_alone(row: &Row) -> String {
 }
 
 fn explain_many(alone: &Row, many: &Row) -> String {
-    format!(
-        "{MANY} queries interleaved on each of {} cores fill that time: {:.0} queries a second instead of {:.0}, at {:.2} ms \
-         each and {:.0} µs of processor time.",
-        many.threads,
+    let cost = format!(
+        "{:.0} queries a second, at {:.2} ms each and {:.0} µs of processor time",
         many.qps,
-        alone.qps,
         milliseconds(many),
         many.cost.cpu_us_per_query.unwrap_or(0.0)
+    );
+    let cores = many.threads;
+    if many.qps > GAIN * alone.qps {
+        return format!(
+            "{MANY} queries interleaved on each of {cores} cores fill that time: instead of {:.0} there are {cost}.",
+            alone.qps
+        );
+    }
+    format!(
+        "{MANY} queries interleaved on each of {cores} cores should fill that time, yet instead of {:.0} there are {cost}: \
+         reads came no faster than {:.0} a second, because the disk or the processors had enough to do already \
+         (`cargo xtask run-bench device` tells what this disk can do).",
+        alone.qps,
+        many.cost.device_iops.unwrap_or(0.0)
     )
 }
 
@@ -188,6 +201,13 @@ fn milliseconds(row: &Row) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn throughput_that_does_not_grow_is_not_called_a_gain() {
+        let row = |qps: f64| Row { qps, threads: 2, ..Row::default() };
+        assert!(explain_many(&row(1000.0), &row(4000.0)).contains("fill that time: instead of 1000"));
+        assert!(explain_many(&row(1000.0), &row(900.0)).contains("enough to do"));
+    }
 
     #[test]
     fn the_cheapest_row_that_reaches_the_target_is_explained() {

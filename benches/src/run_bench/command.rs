@@ -145,7 +145,11 @@ pub fn run(args: RunBenchArgs) -> Result<()> {
         print!("{}", describe(&job));
         return Ok(());
     }
-    run_job(&job).map(drop)
+    let measured = run_job(&job);
+    if let Some(out) = job.out.as_ref().filter(|out| out.exists()) {
+        println!("result lines are in {}; `cargo xtask plot` draws them", out.display());
+    }
+    measured.map(drop)
 }
 
 /// Measures a job: prints the table while it runs, appends result lines, and holds them against what is expected.
@@ -161,9 +165,6 @@ pub fn run_job(job: &Job) -> Result<Vec<Row>> {
         println!("{}", table::line(row));
         job.out.as_ref().map_or(Ok(()), |out| append_rows(out, std::slice::from_ref(row)))
     })?;
-    if let Some(out) = &job.out {
-        println!("result lines are in {}; `cargo xtask plot` draws them", out.display());
-    }
     hold_against(&job.expectations, &rows)?;
     if !job.expectations.is_empty() {
         println!("all {} expectations are met", job.expectations.len());
