@@ -77,6 +77,7 @@ pub fn run_build(args: BuildArgs) -> Result<()> {
     if args.plan {
         return Ok(());
     }
+    return_large_allocations();
     let progress = Console::start(args.quiet);
     let built = gleann::build(&source, &args.out, &options, &progress);
     progress.end();
@@ -90,6 +91,16 @@ pub fn run_build(args: BuildArgs) -> Result<()> {
         Err(BuildError::Different { .. }) => Err(built.expect_err("just matched"))
             .context("give the same arguments again, or --restart to begin anew"),
         Err(error) => bail!(error),
+    }
+}
+
+/// Keeps the allocator from holding on to large buffers that a phase has freed: it would charge the next phase with
+/// them. This is a setting of the whole program, so it is made here and not in the library.
+fn return_large_allocations() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: a setting of the allocator, made through its own function.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 1 << 20);
     }
 }
 

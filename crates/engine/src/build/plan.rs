@@ -103,13 +103,7 @@ impl BuildOptions {
             ShardPlan::Sharded { shards, params, bytes, .. } => (bytes, params, Some(shards)),
         };
         let (threads, building) = sizes.graph_threads(planned, wanted);
-        let mut memory = vec![("train", train), ("encode", encode), ("graph", building)];
-        memory.extend(shards.map(|shards| ("partition", sizes.partitioning(shards))));
-        memory.extend(shards.map(|shards| ("merge", sizes.merging(shards))));
-        memory.extend([("repair", sizes.repairing()), ("pages", sizes.paging())]);
-        let memory = memory
-            .into_iter()
-            .map(|(phase, bytes)| sizes.expect(bytes, phase).map(|bytes| PhaseMemory { phase, bytes }));
+        let memory = peaks(&sizes, shards, [("train", train), ("encode", encode), ("graph", building)])?;
         let index_bytes = self.index_bytes(&rows, &layout);
         let plan = BuildPlan {
             rows: rows.rows,
@@ -120,7 +114,7 @@ impl BuildOptions {
                 ShardPlan::Sharded { shards, capacity, .. } => GraphPlan::Sharded { shards, capacity },
             },
             training_rows,
-            memory: memory.collect::<Result<_, _>>()?,
+            memory,
             memory_budget: self.memory_budget,
             threads,
             disk_bytes: peak_disk(&rows, &layout, &graph, index_bytes),
@@ -159,6 +153,24 @@ impl BuildPlan {
         }
         Ok(self)
     }
+}
+
+/// Peak memory of all phases, each within the budget.
+fn peaks(
+    sizes: &Sizes,
+    shards: Option<usize>,
+    known: [(&'static str, u64); 3],
+) -> Result<Vec<PhaseMemory>, BuildError> {
+    let mut peaks = known.to_vec();
+    if let Some(shards) = shards {
+        peaks.extend([("partition", sizes.partitioning(shards)), ("merge", sizes.merging(shards))]);
+    }
+    peaks.extend([("repair", sizes.repairing()), ("pages", sizes.paging())]);
+    let peaks = peaks.into_iter().map(|(phase, bytes)| {
+        let bytes = sizes.expect(bytes, phase)?;
+        Ok(PhaseMemory { phase, bytes })
+    });
+    peaks.collect()
 }
 
 /// The largest sum of files that exist at one time.

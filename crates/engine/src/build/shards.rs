@@ -28,26 +28,18 @@ impl<T: Element> Run<'_, T> {
     /// normalised rows for cosine).
     pub(crate) fn partition(&mut self, shards: usize, capacity: u64) -> Result<(), BuildError> {
         self.remove_shards(shards)?;
-        let mean = self.mean()?;
         let centroids = self.centroids(shards)?;
         let mut assigner = Assigner::new(self.options.metric, centroids, capacity);
         let pool = self.pool(self.plan.jobs.encode_threads)?;
         let dim = self.input.rows.dim();
         let mut homes_file = AtomicFile::create(&self.work.path(HOMES))?;
         let mut homes: Vec<Homes> = Vec::new();
-        let mut nearest = (f32::INFINITY, u32::MAX);
-        let mut row = vec![0.0; dim];
+        let mut middle = Middle::new(self.options.metric, self.mean()?);
         let mut gathered = Gathered::default();
         self.for_each_piece("partition", |first, piece| {
             homes.clear();
             pool.install(|| assigner.assign(piece, &mut homes));
-            for (id, given) in (first as u32..).zip(piece.chunks_exact(dim)) {
-                partition_row(self.options.metric, given, &mut row);
-                let distance = row.iter().zip(&mean).map(|(x, mean)| (x - mean).powi(2)).sum::<f32>();
-                if distance.total_cmp(&nearest.0).is_lt() {
-                    nearest = (distance, id);
-                }
-            }
+            (first as u32..).zip(piece.chunks_exact(dim)).for_each(|(id, row)| middle.offer(id, row));
             let words: Vec<u32> =
                 homes.iter().flat_map(|home| [home.first, home.second.unwrap_or(NO_HOME)]).collect();
             homes_file.write(bytemuck::cast_slice(&words))?;
@@ -59,14 +51,8 @@ impl<T: Element> Run<'_, T> {
             Ok(())
         })?;
         homes_file.commit()?;
-        for shard in 0..shards {
-            for what in ["rows", "ids"] {
-                let path = self.work.path(&shard_file(shard, what));
-                let synced = File::open(&path).and_then(|file| file.sync_all());
-                synced.map_err(BuildError::io("fsync of", &path))?;
-            }
-        }
-        self.work.state.entry = (nearest.1 != u32::MAX).then_some(nearest.1);
+        self.sync_shards(shards)?;
+        self.work.state.entry = middle.nearest;
         self.work.state.shard_rows = assigner.sizes().to_vec();
         Ok(())
     }
@@ -76,6 +62,15 @@ impl<T: Element> Run<'_, T> {
         for shard in 0..shards {
             self.work.remove(&shard_file(shard, "rows"))?;
             self.work.remove(&shard_file(shard, "ids"))?;
+        }
+        Ok(())
+    }
+
+    fn sync_shards(&self, shards: usize) -> Result<(), BuildError> {
+        for (shard, what) in (0..shards).flat_map(|shard| [(shard, "rows"), (shard, "ids")]) {
+            let path = self.work.path(&shard_file(shard, what));
+            let synced = File::open(&path).and_then(|file| file.sync_all());
+            synced.map_err(BuildError::io("fsync of", &path))?;
         }
         Ok(())
     }
@@ -154,6 +149,29 @@ impl<T: Element> Run<'_, T> {
         drop(graph);
         return_freed_memory();
         writer.finish()
+    }
+}
+
+/// Finds the row nearest to the mean, the first of equally near ones.
+struct Middle {
+    metric: Metric,
+    mean: Vec<f32>,
+    row: Vec<f32>,
+    distance: f32,
+    nearest: Option<u32>,
+}
+
+impl Middle {
+    fn new(metric: Metric, mean: Vec<f32>) -> Self {
+        Self { metric, row: vec![0.0; mean.len()], mean, distance: f32::INFINITY, nearest: None }
+    }
+
+    fn offer<T: Element>(&mut self, id: u32, row: &[T]) {
+        partition_row(self.metric, row, &mut self.row);
+        let distance = self.row.iter().zip(&self.mean).map(|(x, mean)| (x - mean).powi(2)).sum::<f32>();
+        if self.nearest.is_none() || distance.total_cmp(&self.distance).is_lt() {
+            (self.distance, self.nearest) = (distance, Some(id));
+        }
     }
 }
 
