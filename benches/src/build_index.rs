@@ -206,7 +206,7 @@ pub fn seconds(value: f64) -> String {
 }
 
 /// Reads `512MiB`, `8GiB`, `1.5GB` or a plain number of bytes.
-fn parse_bytes(text: &str) -> Result<u64, String> {
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let refused =
         || format!("`{text}` is no size; expected a number and one of KiB, MiB, GiB, TiB, kB, MB, GB, TB");
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());

@@ -3,6 +3,8 @@
 mod build_index;
 mod check_index;
 mod dataset;
+mod demo;
+mod ground_truth;
 mod peers;
 mod plot;
 mod progress;
@@ -24,6 +26,8 @@ struct Cli {
 
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
+    /// Build an index over the samples in the repository, search it, show a table and a plot
+    Demo(demo::DemoArgs),
     /// Build a disk index over a vector file
     BuildIndex(Box<build_index::BuildArgs>),
     /// Verify everything in an index that can be verified
@@ -32,6 +36,8 @@ enum Verb {
     Dataset(dataset::DatasetArgs),
     /// Make a synthetic data set of any size
     Generate(synthetic::GenerateArgs),
+    /// Find the exact neighbours of queries
+    GroundTruth(ground_truth::TruthArgs),
     /// Measure an index, an experiment file, or the peers
     RunBench(Box<run_bench::RunBenchArgs>),
     /// Draw results: recall against throughput, latency and reads
@@ -43,6 +49,8 @@ fn main() -> ExitCode {
         Verb::BuildIndex(args) => build_index::run_build(*args),
         Verb::CheckIndex(args) => check_index::run_check(args),
         Verb::Dataset(args) => dataset::run(args),
+        Verb::Demo(args) => demo::run(args),
+        Verb::GroundTruth(args) => ground_truth::run(args),
         Verb::Generate(args) => synthetic::run_generate(args),
         Verb::RunBench(args) => run_bench::run(*args),
         Verb::Plot(args) => plot::run(args),

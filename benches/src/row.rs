@@ -257,14 +257,22 @@ pub fn parse_row(line: &str) -> Result<Row> {
 /// # Errors
 /// The file cannot be written.
 pub fn append_rows(path: &Path, rows: &[Row]) -> Result<()> {
+    append_lines(path, rows)
+}
+
+/// Appends records of any kind to a results file, as [`append_rows`] does.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn append_lines<R: Serialize>(path: &Path, records: &[R]) -> Result<()> {
     let write = || -> std::io::Result<()> {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;
         }
         let file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
         let mut file = std::io::BufWriter::new(file);
-        for row in rows {
-            writeln!(file, "{}", serde_json::to_string(row)?)?;
+        for record in records {
+            writeln!(file, "{}", serde_json::to_string(record)?)?;
         }
         file.flush()
     };

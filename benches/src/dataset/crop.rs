@@ -1,6 +1,7 @@
 //! Slices of sets: the first rows, under the name big-ann-benchmarks gives them, with a ground truth of their own.
 
 use super::files::SetFiles;
+use crate::ground_truth::{Question, write_truth};
 use anyhow::{Context, bail};
 use gleann_vector::{
     Element, ElementType, Fingerprint, GroundTruth, Progress, TruthMeta, TruthParams, VectorFile, exact_truth,
@@ -33,24 +34,8 @@ pub fn crop_base(whole: &Path, crop: &Path, rows: u64) -> anyhow::Result<()> {
 pub fn compute_truth(files: &SetFiles, progress: &dyn Progress) -> anyhow::Result<()> {
     let base = VectorFile::open(&files.base)?;
     let query = VectorFile::open(&files.query)?;
-    match base.element_type() {
-        ElementType::F32 => write_truth::<f32>(files, (&base, &query), progress),
-        ElementType::F16 => write_truth::<f16>(files, (&base, &query), progress),
-        ElementType::U8 => write_truth::<u8>(files, (&base, &query), progress),
-        ElementType::I8 => write_truth::<i8>(files, (&base, &query), progress),
-    }
-}
-
-fn write_truth<T: Element>(
-    files: &SetFiles,
-    (base, query): (&VectorFile, &VectorFile),
-    progress: &dyn Progress,
-) -> anyhow::Result<()> {
-    let (base, queries) = (base.source::<T>()?, query.read_all::<T>()?);
-    let params = TruthParams { metric: files.metric, k: K, block_bytes: BLOCK_BYTES };
-    let truth = exact_truth(&base, &queries, params, progress)?;
-    truth.write(&files.truth)?;
-    vouch(files)
+    let question = Question { base: &base, query: &query, metric: files.metric, k: K };
+    write_truth(&question, &files.truth, progress).map(drop)
 }
 
 /// Writes the side-car that ties a set's truth to its vectors, after the truth was found for just these.

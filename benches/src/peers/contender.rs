@@ -175,15 +175,13 @@ impl Contender {
     }
 
     fn build_gleann(&self, workload: &Workload) -> Result<Value> {
-        let record = self.folder.join("build.json");
-        if !record.exists() {
-            let mut command = own_binary()?;
-            command.args(["build-index", "--metric", "l2"]);
-            command.arg("--data").arg(&workload.args.base).arg("--out").arg(&self.folder);
-            workload.build_parameters(&mut command);
-            self.output(&mut command)?;
-        }
-        Ok(read_json(&record))
+        // The verb itself goes on with an interrupted build, leaves a finished one, and refuses one of other parameters.
+        let mut command = own_binary()?;
+        command.args(["build-index", "--metric", "l2"]);
+        command.arg("--data").arg(&workload.args.base).arg("--out").arg(&self.folder);
+        workload.build_parameters(&mut command);
+        self.output(&mut command)?;
+        Ok(read_json(&self.folder.join("build.json")))
     }
 
     fn driver(&self, verb: &str, workload: &Workload) -> Command {

@@ -25,7 +25,7 @@ pub fn ready(work: &Path, given: Option<&Path>) -> Result<PathBuf> {
     if let Some(python) = given {
         let imports = Command::new(python).args(["-c", "import numpy"]).status();
         let usable = imports.with_context(|| format!("cannot run --python {}", python.display()))?.success();
-        ensure!(usable, "--python {}: has no numpy; install {}", python.display(), REQUIREMENTS.trim());
+        ensure!(usable, "--python {}: has no numpy; install {}", python.display(), packages());
         return Ok(python.to_path_buf());
     }
     let folder = work.join("venv");
@@ -45,6 +45,11 @@ pub fn ready(work: &Path, given: Option<&Path>) -> Result<PathBuf> {
     )?;
     std::fs::write(&stamp, REQUIREMENTS).with_context(|| format!("cannot write {}", stamp.display()))?;
     Ok(python)
+}
+
+/// The packages wanted, in one line.
+fn packages() -> String {
+    REQUIREMENTS.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join(" ")
 }
 
 /// Writes the measuring programs into `work/drivers` and returns that folder.

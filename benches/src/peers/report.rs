@@ -65,8 +65,11 @@ pub fn print_load() {
 
 /// What a build record says, for one line.
 pub fn build_line(built: &Value) -> String {
-    let number = |key: &str| built.get(key).and_then(Value::as_f64);
-    match (number("build_cpu_seconds"), number("build_seconds"), number("build_peak_bytes")) {
+    // gleann's record and those of the peers' drivers use names of their own.
+    let number = |keys: [&str; 2]| keys.iter().find_map(|key| built.get(key)?.as_f64());
+    let cpu = number(["cpu_seconds", "build_cpu_seconds"]);
+    let wall = number(["seconds", "build_seconds"]);
+    match (cpu, wall, number(["peak_rss_bytes", "build_peak_bytes"])) {
         (Some(cpu), Some(wall), Some(peak)) => {
             format!(" (built in {wall:.0} s, {cpu:.0} CPU s, peak {:.0} MiB)", peak / f64::from(1 << 20))
         }
@@ -145,6 +148,15 @@ mod tests {
             .collect();
         let is_gleann = name == "gleann";
         Standing { name: name.into(), is_gleann, concurrency: 1, loaded: rows.clone(), alone: rows }
+    }
+
+    #[test]
+    fn builds_are_told_in_one_line() {
+        let ours = serde_json::json!({"cpu_seconds": 9.6, "seconds": 5.2, "peak_rss_bytes": 2 << 20});
+        assert_eq!(build_line(&ours), " (built in 5 s, 10 CPU s, peak 2 MiB)");
+        let theirs = serde_json::json!({"build_cpu_seconds": 3, "build_seconds": 2, "build_peak_bytes": 0});
+        assert_eq!(build_line(&theirs), " (built in 2 s, 3 CPU s, peak 0 MiB)");
+        assert_eq!(build_line(&Value::Null), "");
     }
 
     #[test]

@@ -37,7 +37,10 @@ pub fn run(args: PlotArgs) -> Result<()> {
 }
 
 /// Draws `rows` into `out`, as SVG or HTML by its ending.
-fn write_figure(rows: &[Row], title: &str, out: &Path) -> Result<()> {
+///
+/// # Errors
+/// There are no rows, the ending is another, or the file cannot be written.
+pub fn write_figure(rows: &[Row], title: &str, out: &Path) -> Result<()> {
     if rows.is_empty() {
         bail!("nothing to plot: the result files hold no lines");
     }

@@ -7,5 +7,5 @@ mod command;
 mod document;
 mod series;
 
-pub use command::{PlotArgs, run};
+pub use command::{PlotArgs, run, write_figure};
 pub use series::{Better, front};

@@ -1,5 +1,6 @@
 //! Arguments of `run-bench`, resolved once into a job.
 
+use super::device::{self, DeviceArgs};
 use super::experiment::{Expectation, Experiment, hold_against};
 use super::load::Load;
 use super::measure::measure;
@@ -88,6 +89,8 @@ struct Knobs {
 enum Target {
     /// Compare with other systems on the same data, in alternating rounds
     Peers(Box<peers::PeersArgs>),
+    /// What this disk can do: random reads at growing depth
+    Device(DeviceArgs),
 }
 
 /// A run with everything decided.
@@ -126,8 +129,10 @@ pub struct Job {
 /// # Errors
 /// Arguments are wrong, something cannot be measured, or an expectation is missed.
 pub fn run(args: RunBenchArgs) -> Result<()> {
-    if let Some(Target::Peers(args)) = args.target {
-        return peers::run(*args);
+    match args.target {
+        Some(Target::Peers(args)) => return peers::run(*args),
+        Some(Target::Device(args)) => return device::run(args),
+        None => {}
     }
     if let (Some(results), Some(path)) = (&args.check, &args.experiment) {
         let experiment = Experiment::read(path)?;
@@ -140,7 +145,11 @@ pub fn run(args: RunBenchArgs) -> Result<()> {
         print!("{}", describe(&job));
         return Ok(());
     }
-    run_job(&job).map(drop)
+    let measured = run_job(&job);
+    if let Some(out) = job.out.as_ref().filter(|out| out.exists()) {
+        println!("result lines are in {}; `cargo xtask plot` draws them", out.display());
+    }
+    measured.map(drop)
 }
 
 /// Measures a job: prints the table while it runs, appends result lines, and holds them against what is expected.
@@ -156,9 +165,6 @@ pub fn run_job(job: &Job) -> Result<Vec<Row>> {
         println!("{}", table::line(row));
         job.out.as_ref().map_or(Ok(()), |out| append_rows(out, std::slice::from_ref(row)))
     })?;
-    if let Some(out) = &job.out {
-        println!("result lines are in {}; `cargo xtask plot` draws them", out.display());
-    }
     hold_against(&job.expectations, &rows)?;
     if !job.expectations.is_empty() {
         println!("all {} expectations are met", job.expectations.len());

@@ -230,6 +230,20 @@ mod tests {
     }
 
     #[test]
+    fn the_experiments_of_the_repository_are_valid() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments");
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let experiment = Experiment::read(&path).unwrap();
+            assert_eq!(path.file_stem().and_then(|stem| stem.to_str()), Some(experiment.name.as_str()));
+            assert!(experiment.about.is_some() && experiment.out.is_some(), "{}", path.display());
+            names.push(experiment.name);
+        }
+        assert!(names.iter().any(|name| name == "sift-sample"), "{names:?}");
+    }
+
+    #[test]
     fn mistakes_name_file_key_found_and_expected() {
         for (from, to, parts) in [
             ("name = \"w\"", "", vec!["`name`", "missing"]),

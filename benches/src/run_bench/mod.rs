@@ -1,8 +1,10 @@
 //! Measurements: of an index, of an experiment's points, of the disk.
 
 mod command;
+mod device;
 mod experiment;
 mod facts;
+mod fio;
 mod load;
 mod measure;
 mod section;

@@ -1,0 +1,143 @@
+//! A whole session on the command line: vectors, truth, index, check, measurement, plot; and what is refused.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs the binary in `folder`.
+fn run(folder: &Path, line: &str) -> Output {
+    let arguments = line.split_whitespace();
+    let command =
+        Command::new(env!("CARGO_BIN_EXE_gleann-bench")).args(arguments).current_dir(folder).output();
+    command.expect("the binary was built for this test")
+}
+
+/// What it prints, if it ends well.
+fn done(folder: &Path, line: &str) -> String {
+    let output = run(folder, line);
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{line}: {complaint}");
+    String::from_utf8(output.stdout).expect("output is text")
+}
+
+/// What it complains about, if it fails.
+fn refused(folder: &Path, line: &str) -> String {
+    let output = run(folder, line);
+    assert!(!output.status.success(), "{line} was not refused");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Makes base, queries, truth and index; returns the arguments that name them.
+fn prepare(folder: &Path) -> String {
+    done(folder, "generate --rows 3000 --dim 24 --queries 80 --type i8 --seed 1 --out .");
+    for name in ["base", "query"] {
+        std::fs::rename(
+            folder.join(format!("synthetic-lowdim-{name}.i8bin")),
+            folder.join(format!("{name}.i8bin")),
+        )
+        .expect("generate has written it");
+    }
+    done(folder, "ground-truth --base base.i8bin --query query.i8bin --k 20 --out gt.bin --quiet");
+    done(
+        folder,
+        "build-index --data base.i8bin --out index --degree 24 --build-list 40 --pq-bytes 12 --quiet",
+    );
+    assert!(done(folder, "check-index index").contains("sound"));
+    "--index index --query query.i8bin --truth gt.bin --allow-buffered --seconds 0.01".to_owned()
+}
+
+fn rows(path: &Path) -> Vec<serde_json::Value> {
+    let text = std::fs::read_to_string(path).expect("results were written");
+    text.lines().map(|line| serde_json::from_str(line).expect("every line is JSON")).collect()
+}
+
+#[test]
+fn a_session_from_vectors_to_a_plot() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let files = prepare(here);
+    let table = done(
+        here,
+        &format!("run-bench {files} --list 20,60 --search beam,pipe --engine mmap,pool --out r.jsonl"),
+    );
+    assert_eq!(table.matches("beam").count(), 4, "{table}");
+    let rows = rows(&here.join("r.jsonl"));
+    assert_eq!(rows.len(), 8);
+    for row in &rows {
+        for field in [
+            "recall",
+            "recall_distance",
+            "qps",
+            "latency_us_mean",
+            "latency_us_p999",
+            "reads_per_query",
+            "pages_per_query",
+            "bytes_per_query",
+            "hops_per_query",
+            "comparisons_per_query",
+            "stall_share",
+            "cpu_us_per_query",
+            "rss_bytes",
+            "device_iops",
+            "idle_share",
+            "load_average",
+        ] {
+            assert!(row[field].is_number(), "{field} in {row}");
+        }
+        for field in ["git", "kernel", "file_system", "cpu_path"] {
+            assert!(row[field].as_str().is_some_and(|text| !text.is_empty()), "{field} in {row}");
+        }
+        assert_eq!((row["rounds"].as_u64(), row["build"]["degree"].as_u64()), (Some(3), Some(24)));
+        assert!(row["recall"].as_f64() > Some(if row["list"] == 60 { 0.95 } else { 0.7 }), "{row}");
+    }
+    done(here, "plot r.jsonl --out figure.svg");
+    assert!(std::fs::read_to_string(here.join("figure.svg")).unwrap().contains("<svg"));
+}
+
+#[test]
+fn queries_that_come_by_themselves_and_expectations() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let files = prepare(here);
+    done(here, &format!("run-bench {files} --list 20 --engine mmap --rounds 1 --rate 2000 --out r.jsonl"));
+    let row = rows(&here.join("r.jsonl")).remove(0);
+    assert_eq!((row["rate"].as_f64(), row["queries"].as_u64()), (Some(2000.0), Some(80)));
+    assert!(row["latency_us_mean"].as_f64() > Some(0.0));
+
+    let experiment = "name = \"e\"\nrounds = 1\n[sweep]\nlist = 20\nengine = \"mmap\"\n[[expect]]\n";
+    for (recall, met) in [(0.5, true), (1.0, false)] {
+        let text = format!("{experiment}recall = {recall}\ntolerance = 0\n");
+        std::fs::write(here.join("e.toml"), text).unwrap();
+        let line = format!("run-bench e.toml {files}");
+        if met {
+            assert!(done(here, &line).contains("all 1 expectations are met"));
+        } else {
+            assert!(refused(here, &line).contains("expectations missed"));
+        }
+    }
+}
+
+#[test]
+fn truth_of_other_data_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let files = prepare(here);
+    let line = format!("run-bench {files} --list 20 --engine mmap --rounds 1");
+    // The truth of other vectors of the same shape.
+    std::fs::create_dir(here.join("other")).unwrap();
+    done(here, "generate --rows 3000 --dim 24 --queries 80 --type i8 --seed 2 --out other");
+    done(
+        here,
+        "ground-truth --base other/synthetic-lowdim-base.i8bin --query query.i8bin --k 20 --out gt.bin --quiet",
+    );
+    assert!(refused(here, &line).contains("base hash"));
+    std::fs::remove_file(here.join("gt.bin.meta.json")).unwrap();
+    let output = run(here, &line);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("gt.bin.meta.json is missing"));
+    // A truth of rows that the index has not.
+    done(here, "generate --rows 4000 --dim 24 --queries 80 --type i8 --seed 2 --out other");
+    done(
+        here,
+        "ground-truth --base other/synthetic-lowdim-base.i8bin --query query.i8bin --k 20 --out gt.bin --quiet",
+    );
+    assert!(refused(here, &line).contains("no row of a base of 3000 rows"));
+}
