@@ -200,12 +200,8 @@ fn two_hundred_openings_leak_nothing() {
             assert!(Index::open(set.path(), broken).is_err());
         }
         drop(index);
-        if round % 3 == 1 {
-            let now = (descriptors(), threads());
-            assert!(now.0 <= before.0 && now.1 <= before.1, "closed means closed: {now:?}, {before:?}");
-        }
+        settle(before.0, before.1);
     }
-    settle(before.0, before.1);
 }
 
 #[test]

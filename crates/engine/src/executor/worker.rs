@@ -91,12 +91,10 @@ impl<T: Element> Core<T> {
         while self.driver.has_room() {
             // In turns, so that neither kind of work keeps the other waiting for ever.
             self.batch_first = !self.batch_first;
-            let taken = if self.batch_first {
-                self.start_from_batch() || self.start_from_intake()
-            } else {
-                self.start_from_intake() || self.start_from_batch()
-            };
-            if !taken {
+            if self.batch_first && self.start_from_batch() {
+                continue;
+            }
+            if !self.start_from_intake() && !self.start_from_batch() {
                 return;
             }
         }
