@@ -39,6 +39,7 @@ pub(crate) fn open<T: Element>(
         cpus: choose_cpus(options.threads),
         pin: options.pin,
         in_flight: options.in_flight,
+        spin: options.spin,
         target: ReadTarget {
             file: Arc::from(graph.path()),
             layout: *graph.layout(),

@@ -2,6 +2,7 @@
 
 use crate::io::Direct;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// What reads the pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -57,6 +58,10 @@ pub struct OpenOptions {
     /// Searches that a core interleaves. One search cannot keep an SSD busy: more of them raise throughput
     /// until the disk or the core is saturated, at the price of latency.
     pub in_flight: usize,
+    /// How long a core with a single search looks for its reads before it sleeps over them. Lowers the latency of
+    /// one query at a time by what waking up costs, at the price of a busy core while that query runs. Cores that
+    /// interleave searches never spin.
+    pub spin: Duration,
     /// Whether each executor is bound to its core.
     pub pin: bool,
     /// Whether reads go past the page cache. Of no meaning to [`EngineChoice::Mmap`].
@@ -64,9 +69,16 @@ pub struct OpenOptions {
 }
 
 impl Default for OpenOptions {
-    /// Auto, an executor per core, 16 searches each, pinned, direct reads preferred.
+    /// Auto, an executor per core, 16 searches each, 200 µs of spinning, pinned, direct reads preferred.
     fn default() -> Self {
-        Self { engine: EngineChoice::Auto, threads: 0, in_flight: 16, pin: true, direct: Direct::Prefer }
+        Self {
+            engine: EngineChoice::Auto,
+            threads: 0,
+            in_flight: 16,
+            spin: Duration::from_micros(200),
+            pin: true,
+            direct: Direct::Prefer,
+        }
     }
 }
 

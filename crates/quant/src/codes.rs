@@ -83,7 +83,11 @@ impl Codes {
         if (id as usize) < self.len() {
             let code = self.code(id);
             prefetch_line(&code[0]);
-            prefetch_line(&code[code.len() - 1]);
+            // A code of up to 64 bytes lies in one cache line, unless it straddles two.
+            let last = &code[code.len() - 1];
+            if std::ptr::from_ref(last) as usize / 64 != std::ptr::from_ref(&code[0]) as usize / 64 {
+                prefetch_line(last);
+            }
             for line in code.iter().step_by(64).skip(1) {
                 prefetch_line(line);
             }

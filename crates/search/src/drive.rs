@@ -49,6 +49,7 @@ pub struct Driver<T: Element, Io: PageIo, C: Clock, J> {
     reads: Vec<BlockId>,
     batch: Vec<BlockRead>,
     idle_ns: u64,
+    spin: Duration,
 }
 
 struct Slot<T, J> {
@@ -98,7 +99,16 @@ impl<T: Element, Io: PageIo, C: Clock, J> Driver<T, Io, C, J> {
             reads: Vec::new(),
             batch: Vec::new(),
             idle_ns: 0,
+            spin: Duration::ZERO,
         }
+    }
+
+    /// Lets a lone search look for its reads so long before the core goes to sleep over them: waking up costs a
+    /// good part of a read's own latency. Needs a clock that runs by itself.
+    #[must_use]
+    pub fn spinning(mut self, spin: Duration) -> Self {
+        self.spin = spin;
+        self
     }
 
     /// Whether another search can be started.
@@ -192,6 +202,16 @@ impl<T: Element, Io: PageIo, C: Clock, J> Driver<T, Io, C, J> {
     /// Blocks until so many reads have come that a search can go on, or `timeout` has passed. Only useful after [`Turn::Waiting`].
     pub fn wait(&mut self, timeout: Duration) {
         let before = self.clock.now_ns();
+        if self.vacant.len() + 1 == self.slots.len() {
+            let limit = before.saturating_add(self.spin.as_nanos() as u64);
+            while !self.reader.ready() && self.clock.now_ns() < limit {
+                std::hint::spin_loop();
+            }
+            if self.reader.ready() {
+                self.idle_ns += self.clock.now_ns() - before;
+                return;
+            }
+        }
         // A failing wait shows again as a failing flush in the next turn, where it ends the searches.
         let _ = self.reader.wait(self.wanted(), timeout);
         self.idle_ns += self.clock.now_ns() - before;

@@ -202,6 +202,11 @@ impl Traversal {
             let place = self.pool.find(estimate, node);
             self.width.on_arrival(place.is_some());
             if let Some(position) = place {
+                // By the time the list is expanded, what it needs is on its way into the cache.
+                for id in record.neighbours() {
+                    self.visited.prefetch(id);
+                    index.codes.prefetch(id);
+                }
                 *self.pool.state_mut(position) = State::Landed(self.lists.keep(record.neighbours()));
             }
         }

@@ -39,6 +39,8 @@ pub(crate) struct HostOptions {
     pub(crate) pin: bool,
     /// Searches a core interleaves.
     pub(crate) in_flight: usize,
+    /// How long a lone search looks for its reads before its core sleeps.
+    pub(crate) spin: Duration,
     /// What is read.
     pub(crate) target: ReadTarget,
     /// The user's keys.
@@ -133,6 +135,7 @@ impl<T: Element> Executors<T> {
                 target: options.target.clone(),
                 keys: options.keys.clone(),
                 in_flight: options.in_flight,
+                spin: options.spin,
             };
             // A failure drops what was started, which ends it.
             started.joins.push(spawn(seed)?);
@@ -196,13 +199,14 @@ struct Seed<T: Element> {
     target: ReadTarget,
     keys: Arc<Keys>,
     in_flight: usize,
+    spin: Duration,
 }
 
 impl<T: Element> Seed<T> {
     fn grow(self, device: Device) -> Core<T> {
         let metric = self.index.distance.metric();
         let reader = BlockReader::new(device, self.target);
-        let driver = Driver::new(self.index, reader, WallClock::start(), self.in_flight);
+        let driver = Driver::new(self.index, reader, WallClock::start(), self.in_flight).spinning(self.spin);
         let answers = Answers { metric, keys: self.keys, gauge: self.gauge };
         Core { intake: self.jobs, driver, answers, batches: VecDeque::new(), batch_first: false }
     }

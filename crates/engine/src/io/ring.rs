@@ -33,13 +33,7 @@ impl RingIo {
     /// A ring for at most `capacity` reads of `file` at a time. Must be made on the thread that uses it.
     pub(crate) fn new(file: File, capacity: usize) -> io::Result<Self> {
         let entries = capacity.next_power_of_two() as u32;
-        let ring = if std::env::var_os("RING_DEFER").is_some() {
-            IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(entries)?
-        } else if std::env::var_os("RING_COOP").is_some() {
-            IoUring::builder().setup_single_issuer().setup_coop_taskrun().build(entries)?
-        } else {
-            IoUring::builder().build(entries)?
-        };
+        let ring = IoUring::builder().build(entries)?;
         ring.submitter().register_files(&[file.as_raw_fd()])?;
         Ok(Self { ring, _file: file, queued: 0, in_flight: 0, capacity })
     }
