@@ -11,6 +11,7 @@ threads)` and `single(query, k, list)`; both searches return ids. Files are in t
 import argparse
 import json
 import os
+import re
 import resource
 import sys
 import time
@@ -23,7 +24,8 @@ WARM_UP = 200
 
 def read_vectors(path):
     """The rows of a big-ann vector file, mapped."""
-    suffix = os.path.splitext(path)[1]
+    # A crop of a big-ann file keeps the suffix in front: base.u8bin.crop_nb_500000.
+    suffix = os.path.splitext(re.sub(r"\.crop_nb_\d+$", "", path))[1]
     if suffix not in ELEMENTS:
         sys.exit(f"{path}: found suffix `{suffix}`, expected one of {', '.join(ELEMENTS)}")
     rows, dim = (int(x) for x in np.fromfile(path, np.uint32, 2))

@@ -114,13 +114,13 @@ pub struct Cost {
     /// Reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reads_per_query: Option<f64>,
-    /// 4 KiB pages read.
+    /// Pages read, of the index's page size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pages_per_query: Option<f64>,
     /// Bytes read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes_per_query: Option<f64>,
-    /// Nodes expanded.
+    /// Rounds of reads (beam), nodes expanded (pipe).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hops_per_query: Option<f64>,
     /// Approximate distances computed.
