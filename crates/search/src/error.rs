@@ -8,7 +8,7 @@ use gleann_vector::NotFinite;
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum SearchError {
     /// A block could not be read.
-    #[error("search failed: {0}")]
+    #[error(transparent)]
     Read(#[from] ReadError),
     /// A record is damaged although its checksum holds.
     #[error("search failed: record of node {node} is damaged: {cause}; run check-index")]
