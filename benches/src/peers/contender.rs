@@ -4,7 +4,8 @@
 use super::command::PeersArgs;
 use crate::row::{Row, parse_row, read_rows};
 use anyhow::{Context, Result, bail};
-use gleann::{SearchKind, Width};
+use gleann::{SearchKind, VectorFile, Width};
+use gleann_storage::IndexDirectory;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -175,13 +176,40 @@ impl Contender {
     }
 
     fn build_gleann(&self, workload: &Workload) -> Result<Value> {
-        // The verb itself goes on with an interrupted build, leaves a finished one, and refuses one of other parameters.
+        if IndexDirectory::is_index(&self.folder) {
+            self.check_finished(workload)?;
+            return Ok(read_json(&self.folder.join("build.json")));
+        }
+        // The verb itself goes on with an interrupted build, and refuses one of other parameters.
         let mut command = own_binary()?;
         command.args(["build-index", "--metric", "l2"]);
         command.arg("--data").arg(&workload.args.base).arg("--out").arg(&self.folder);
         workload.build_parameters(&mut command);
         self.output(&mut command)?;
         Ok(read_json(&self.folder.join("build.json")))
+    }
+
+    /// Holds an index that is there already against what would be built.
+    fn check_finished(&self, workload: &Workload) -> Result<()> {
+        let directory = IndexDirectory::open(&self.folder)?;
+        let manifest = directory.manifest();
+        let rows = VectorFile::open(&workload.args.base)?.rows();
+        let found = (
+            u64::from(manifest.nodes),
+            manifest.layout.degree(),
+            manifest.parameters.build_list as usize,
+            manifest.codes.bytes_per_node(),
+        );
+        let args = &workload.args;
+        let wanted = (rows, args.degree as usize, args.build_list as usize, args.pq_bytes as usize);
+        if found != wanted {
+            bail!(
+                "{}: the index there has (rows, degree, build list, PQ bytes) {found:?}, asked for were {wanted:?}; \
+                 remove it, or choose another --work",
+                self.folder.display()
+            );
+        }
+        Ok(())
     }
 
     fn driver(&self, verb: &str, workload: &Workload) -> Command {

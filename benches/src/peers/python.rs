@@ -38,8 +38,7 @@ pub fn ready(work: &Path, given: Option<&Path>) -> Result<PathBuf> {
     succeed(Command::new(interpreter()?).args(["-m", "venv", "--clear"]).arg(&folder))?;
     let wanted = work.join("requirements.txt");
     std::fs::write(&wanted, REQUIREMENTS).with_context(|| format!("cannot write {}", wanted.display()))?;
-    let pip =
-        ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:", "-r"];
+    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--prefer-binary", "-r"];
     succeed(Command::new(&python).args(pip).arg(&wanted)).context(
         "the peers cannot be installed; without network, make the environment elsewhere and use --python",
     )?;
