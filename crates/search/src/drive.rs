@@ -199,7 +199,8 @@ impl<T: Element, Io: PageIo, C: Clock, J> Driver<T, Io, C, J> {
         self.settle(blocked, finished)
     }
 
-    /// Blocks until so many reads have come that a search can go on, or `timeout` has passed. Only useful after [`Turn::Waiting`].
+    /// Blocks until so many reads have come that a search can go on, or `timeout` has passed. Only useful after
+    /// [`Turn::Waiting`].
     pub fn wait(&mut self, timeout: Duration) {
         let before = self.clock.now_ns();
         if self.vacant.len() + 1 == self.slots.len() {
