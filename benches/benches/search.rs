@@ -47,7 +47,7 @@ fn all(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(bench.queries.rows() as u64));
     for (kind, width) in [(SearchKind::Beam, Width::Fixed(4)), (SearchKind::Pipe, Width::DYNAMIC)] {
         for list in [20, 100] {
-            let options = SearchOptions { list, kind, width, deadline: None };
+            let options = SearchOptions { list, kind, width, ..SearchOptions::default() };
             let name = format!("{kind}-{width}-list-{list}");
             let hops: u32 = bench.search(&options).iter().map(|result| result.stats.hops).sum();
             println!("{name}: {:.1} hops a query", f64::from(hops) / bench.queries.rows() as f64);

@@ -70,7 +70,7 @@ fn allocations_do_not_grow_with_hops() {
     let index = Index::open(&out, open).unwrap();
     let queries = random_rows(QUERIES, 2);
     for (kind, width) in [(SearchKind::Beam, Width::Fixed(4)), (SearchKind::Pipe, Width::DYNAMIC)] {
-        let with = |list| SearchOptions { list, kind, width, deadline: None };
+        let with = |list| SearchOptions { list, kind, width, ..SearchOptions::default() };
         // The long list first: scratch memory that it needs is there afterwards.
         let (long, many) = count(&index, &queries, &with(200));
         let (short, few) = count(&index, &queries, &with(20));

@@ -176,7 +176,7 @@ impl<'a, T: Element> Bench<'a, T> {
 
 fn search_options(point: SearchPoint) -> SearchOptions {
     let SearchPoint { search: kind, width, list } = point;
-    SearchOptions { list: list as usize, kind, width, deadline: None }
+    SearchOptions { list: list as usize, kind, width, ..SearchOptions::default() }
 }
 
 fn cost(answers: &Answers, spent: &Gauges) -> Cost {

@@ -45,7 +45,9 @@ pub use build::{
 pub use check::{IndexCheck, check_index};
 pub use device::{DeviceFigures, DeviceLoad, measure_device, process_cpu};
 pub use error::OpenError;
-pub use gleann_search::{Hit, OptionsError, QueryStats, SearchError, SearchKind, SearchOptions, Width};
+pub use gleann_search::{
+    Entry, Expansion, Hit, OptionsError, QueryStats, SearchError, SearchKind, SearchOptions, Stop, Width,
+};
 pub use gleann_vector::{Element, ElementType, FileError, Key, Matrix, Metric, Progress, Silent, VectorFile};
 pub use index::{CancelToken, Index, SearchResult};
 pub use info::IndexInfo;

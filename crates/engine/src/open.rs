@@ -7,7 +7,7 @@ use crate::io::{Direct, OpenedFile, map_file, open_for_reads};
 use crate::keys::Keys;
 use crate::options::{EngineChoice, MAX_IN_FLIGHT, MAX_THREADS, OpenOptions};
 use gleann_quant::{Codebook, Codes};
-use gleann_search::{Cache, EntryPoints, SearchIndex};
+use gleann_search::{Cache, EntryPoints, Estimates, SearchIndex};
 use gleann_storage::{IndexDirectory, ReadTarget};
 use gleann_vector::{Distance, Element};
 use std::sync::Arc;
@@ -57,7 +57,7 @@ pub(crate) fn open<T: Element>(
         nodes: u64::from(index.nodes),
         layout: index.layout,
         metric: manifest.metric,
-        code_bytes: index.codes.code_bytes(),
+        code_bytes: manifest.codes.bytes_per_node(),
         parameters: manifest.parameters.clone(),
         build_id: manifest.build_id.to_string(),
         engine,
@@ -65,7 +65,7 @@ pub(crate) fn open<T: Element>(
         file_system: opened.medium.file_system,
         threads: host.cpus.len(),
         in_flight: host.in_flight,
-        memory_bytes: (index.codes.memory_bytes() + index.codebook.memory_bytes()) as u64 + keys.bytes(),
+        memory_bytes: index.estimates.memory_bytes() as u64 + keys.bytes(),
         warnings,
     };
     Ok(Opened { executors, info })
@@ -94,10 +94,9 @@ fn load<T: Element>(directory: &IndexDirectory) -> Result<Arc<SearchIndex<T>>, O
         layout: manifest.layout,
         nodes: manifest.nodes,
         distance: Distance::new(manifest.metric, manifest.layout.dim()),
-        codebook,
-        codes,
-        entry: EntryPoints::Medoid(manifest.entry),
-        cache: Cache::None,
+        estimates: Estimates::Memory { codebook, codes },
+        entry: EntryPoints { medoid: manifest.entry.map(|node| node.0), mem_graph: None },
+        cache: Cache::empty(),
     }))
 }
 

@@ -6,7 +6,8 @@ mod building;
 use building::{build_sound, clustered, file, options};
 use gleann::check_index;
 use gleann_storage::{
-    GraphWriter, IndexDirectory, MemberEntry, REPORT_NAME, write_codebook, write_codes, write_report,
+    GraphWriter, IndexDirectory, MemberEntry, NewRecord, REPORT_NAME, write_codebook, write_codes,
+    write_report,
 };
 use gleann_vector::{Metric, Silent};
 use std::path::Path;
@@ -55,7 +56,8 @@ fn a_vector_that_cannot_be_reached_is_found() {
         graph
             .for_each_record(&Silent, |_, record| {
                 let list: Vec<u32> = record.neighbours().filter(|&id| id != lost).collect();
-                writer.push(record.vector::<u8>(), &list).unwrap();
+                let (vector, codes) = (record.vector::<u8>(), record.codes());
+                writer.push(&NewRecord { vector, neighbours: &list, codes }).unwrap();
             })
             .unwrap();
         let entry = writer.finish().unwrap();

@@ -25,7 +25,7 @@ struct Fixture {
 }
 
 const PLAIN: SearchOptions =
-    SearchOptions { list: 30, kind: SearchKind::Beam, width: Width::Fixed(4), deadline: None };
+    SearchOptions { list: 30, kind: SearchKind::Beam, width: Width::Fixed(4), ..SearchOptions::DEFAULT };
 
 fn fixture() -> Fixture {
     let set = built::<u8>(Metric::L2, 400, 16);
@@ -242,7 +242,8 @@ fn the_widest_and_longest_searches_share_a_core() {
         let options = OpenOptions { in_flight: 1024, threads: 1, ..with_engine(engine) };
         let index = Index::open(fixture.set.path(), options).unwrap();
         for kind in [SearchKind::Beam, SearchKind::Pipe] {
-            let options = SearchOptions { list: 65_535, kind, width: Width::Fixed(128), deadline: None };
+            let options =
+                SearchOptions { list: 65_535, kind, width: Width::Fixed(128), ..SearchOptions::default() };
             let found = index.search_batch(fixture.queries.as_slice(), 400, &options);
             for (query, found) in found.into_iter().enumerate() {
                 let query = fixture.queries.row(query);

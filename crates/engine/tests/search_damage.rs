@@ -29,7 +29,7 @@ const QUERY: SearchOptions = SearchOptions {
     list: 20,
     kind: gleann::SearchKind::Beam,
     width: gleann::Width::Fixed(4),
-    deadline: None,
+    ..SearchOptions::DEFAULT
 };
 
 fn index_with_seed(seed: u64) -> Built<u8> {

@@ -87,6 +87,11 @@ impl Graph {
         bytemuck::cast_slice_mut(self.rows.as_mut_slice())
     }
 
+    /// Bytes of memory.
+    pub fn memory_bytes(&self) -> usize {
+        4 * self.rows.as_slice().len()
+    }
+
     /// How many nodes have each degree: element d counts the nodes with d neighbours, up to the largest degree.
     pub fn degree_histogram(&self) -> Vec<u64> {
         let mut histogram = Vec::new();

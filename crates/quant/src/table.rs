@@ -110,6 +110,20 @@ impl DistanceTable {
         }
     }
 
+    /// Estimates of the codes at `places` in `codes`, which lie there one after the other (as the codes of a record's
+    /// neighbours do), into `out`, in the order of the places.
+    ///
+    /// # Panics
+    /// If `places` and `out` differ in length, a place is not there, or the codes belong to another codebook.
+    pub fn estimate_at(&self, codes: &[u8], places: &[u32], out: &mut [f32]) {
+        assert_eq!(places.len(), out.len(), "places and estimates do not match");
+        let code = |place: u32| &codes[place as usize * self.chunks..][..self.chunks];
+        for (group, out) in places.chunks(WIDTH).zip(out.chunks_mut(WIDTH)) {
+            let rows: [&[u8]; WIDTH] = std::array::from_fn(|i| code(group[i.min(group.len() - 1)]));
+            out.copy_from_slice(&self.sum(rows)[..group.len()]);
+        }
+    }
+
     /// The estimate of row `id`.
     ///
     /// # Panics

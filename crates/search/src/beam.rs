@@ -1,27 +1,39 @@
 //! BeamSearch (DiskANN; design-space paper §2.1, LIOS §2.2): the W nearest unread candidates are read together;
 //! when all of them have come, all are expanded.
 
+use crate::error::SearchError;
 use crate::index::SearchIndex;
-use crate::traversal::{Step, Traversal};
+use crate::traversal::{Issue, Step, Traversal};
 use gleann_storage::BlockId;
 use gleann_vector::Element;
 
-/// One hop: expands what the last one brought and asks for the next beam.
+/// One hop: expands what the last one brought and asks for the next beam. What is held in memory is expanded on the
+/// way, and takes no place in the beam.
 pub(crate) fn step<T: Element>(
     traversal: &mut Traversal,
     index: &SearchIndex<T>,
+    query: &[T],
     reads: &mut Vec<BlockId>,
-) -> Step {
+) -> Result<Step, SearchError> {
     if traversal.in_flight() > 0 {
-        return Step::Wait;
+        return Ok(Step::Wait);
     }
-    traversal.expand_landed(index);
+    if !traversal.has_unjudged() {
+        traversal.expand_landed(index);
+    }
     let width = traversal.width.now();
-    while traversal.in_flight() < width && traversal.issue_nearest(index, reads) {}
+    while traversal.in_flight() < width {
+        match traversal.issue_nearest(index, query, reads)? {
+            Issue::Read => {}
+            Issue::Hit if traversal.has_unjudged() => {}
+            Issue::Hit => traversal.expand_landed(index),
+            Issue::Nothing => break,
+        }
+    }
     if traversal.in_flight() == 0 {
-        return Step::Done;
+        return Ok(if traversal.is_open() { Step::Again } else { Step::Done });
     }
     traversal.stats.hops += 1;
     traversal.note_issue();
-    Step::Wait
+    Ok(Step::Wait)
 }

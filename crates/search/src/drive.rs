@@ -57,7 +57,6 @@ struct Slot<T, J> {
     generation: u32,
     traversal: Traversal,
     query: Vec<T>,
-    k: usize,
     failure: Option<SearchError>,
     limits: Limits,
     queued: bool,
@@ -130,20 +129,19 @@ impl<T: Element, Io: PageIo, C: Clock, J> Driver<T, Io, C, J> {
     /// If there is no room, or the vector has not the dimension of the index.
     pub fn start(&mut self, job: J, query: Query<'_, T>) -> Result<(), (J, SearchError)> {
         assert_eq!(query.vector.len(), self.index.layout.dim(), "query of another dimension");
-        let list = match query.options.check(query.k) {
-            Ok(list) => list,
-            Err(problem) => return Err((job, problem.into())),
-        };
         if query.options.width.max() as usize > self.reader.capacity() {
             return Err((job, OptionsError::Width(query.options.width).into()));
         }
         let now = self.clock.now_ns();
-        let number = self.vacant.pop().expect("has_room was checked");
+        let number = *self.vacant.last().expect("has_room was checked");
         let slot = &mut self.slots[number as usize];
-        slot.job = Some(job);
         slot.query.clear();
         slot.query.extend_from_slice(query.vector);
-        slot.k = query.k;
+        if let Err(problem) = slot.traversal.begin(&self.index, &slot.query, &query.options, query.k) {
+            return Err((job, problem.into()));
+        }
+        self.vacant.pop();
+        slot.job = Some(job);
         slot.failure = None;
         let deadline = query.options.deadline.map(|after| {
             let ns = u64::try_from(after.as_nanos()).unwrap_or(u64::MAX);
@@ -152,7 +150,6 @@ impl<T: Element, Io: PageIo, C: Clock, J> Driver<T, Io, C, J> {
         slot.limits = Limits { deadline, cancel: query.cancel };
         self.limited += usize::from(slot.limits.any());
         (slot.started, slot.stalled, slot.queued) = (now, now, true);
-        slot.traversal.begin(&self.index, &slot.query, &query.options, list);
         slot.traversal.stats.cpu_ns = self.clock.now_ns() - now;
         self.runnable.push_back(number);
         Ok(())
@@ -176,10 +173,14 @@ impl<T: Element, Io: PageIo, C: Clock, J> Driver<T, Io, C, J> {
                 continue;
             }
             slot.queued = false;
-            let step = if slot.failure.is_some() {
-                Step::Done
-            } else {
-                slot.traversal.step(&self.index, &mut self.reads)
+            let step = match slot.failure {
+                Some(_) => Step::Done,
+                None => {
+                    slot.traversal.step(&self.index, &slot.query, &mut self.reads).unwrap_or_else(|error| {
+                        slot.failure = Some(error);
+                        Step::Done
+                    })
+                }
             };
             let after = self.clock.now_ns();
             slot.traversal.stats.cpu_ns += after - now;
@@ -302,7 +303,7 @@ impl<T: Element, Io: PageIo, C: Clock, J> Driver<T, Io, C, J> {
         let outcome = match slot.failure.take() {
             Some(failure) => Err(failure),
             None => {
-                let nearest = slot.traversal.nearest(slot.k);
+                let nearest = slot.traversal.nearest();
                 let mut stats = slot.traversal.stats;
                 stats.pages = stats.reads * self.index.layout.pages_per_block() as u32;
                 stats.bytes = u64::from(stats.reads) * self.index.layout.block_bytes() as u64;
@@ -321,7 +322,6 @@ impl<T, J> Slot<T, J> {
             generation: 0,
             traversal: Traversal::new(),
             query: Vec::new(),
-            k: 0,
             failure: None,
             limits: Limits::default(),
             queued: false,

@@ -2,9 +2,10 @@
 
 use crate::cache::Cache;
 use crate::entry::EntryPoints;
-use gleann_quant::{Codebook, Codes};
-use gleann_storage::Layout;
-use gleann_vector::{Distance, Element};
+use crate::error::SearchError;
+use crate::estimates::Estimates;
+use gleann_storage::{Layout, Record, record_bytes};
+use gleann_vector::{Distance, Element, NodeId};
 
 /// The parts of an open index that a search needs beside the blocks it reads.
 #[derive(Debug)]
@@ -15,12 +16,27 @@ pub struct SearchIndex<T: Element> {
     pub nodes: u32,
     /// The exact distance.
     pub distance: Distance<T>,
-    /// What the codes mean.
-    pub codebook: Codebook,
-    /// The code of every node, in id order.
-    pub codes: Codes,
+    /// How a neighbour is judged before it has been read.
+    pub estimates: Estimates,
     /// Where searches begin.
     pub entry: EntryPoints,
     /// Records held in memory.
     pub cache: Cache,
+}
+
+impl<T: Element> SearchIndex<T> {
+    /// The bytes of a node's record in its block.
+    #[inline]
+    pub(crate) fn bytes_in<'a>(&self, block: &'a [u8], node: u32) -> &'a [u8] {
+        record_bytes(&self.layout, block, self.layout.slot_of(NodeId(node)))
+    }
+
+    /// The record of a node.
+    ///
+    /// # Errors
+    /// It is damaged.
+    #[inline]
+    pub(crate) fn decode<'a>(&self, node: u32, bytes: &'a [u8]) -> Result<Record<'a>, SearchError> {
+        Record::decode(&self.layout, bytes, self.nodes).map_err(|cause| SearchError::Record { node, cause })
+    }
 }

@@ -3,24 +3,34 @@
 //! Invariant: this crate opens no file, starts no thread and reads no wall clock; it knows nothing of update
 //! scheduling. The traversal says which blocks to read next; the driver reads them.
 
+mod arrival;
 mod beam;
 mod cache;
 mod drive;
 mod entry;
 mod error;
+mod estimates;
 mod index;
+mod lists;
+mod mem_graph;
 mod options;
+mod page_search;
 mod pipe;
 mod stats;
+mod stop;
 mod traversal;
 mod visited;
 mod width;
 
 pub use cache::Cache;
 pub use drive::{Driver, Query, Turn};
-pub use entry::EntryPoints;
+pub use entry::{Entry, EntryPoints};
 pub use error::SearchError;
+pub use estimates::Estimates;
 pub use index::SearchIndex;
+pub use mem_graph::MemGraph;
 pub use options::{MAX_LIST, MAX_WIDTH, OptionsError, SearchKind, SearchOptions};
+pub use page_search::Expansion;
 pub use stats::{Found, Hit, QueryStats};
+pub use stop::Stop;
 pub use width::Width;

@@ -1,5 +1,8 @@
 //! What a caller chooses for one search.
 
+use crate::entry::Entry;
+use crate::page_search::Expansion;
+use crate::stop::Stop;
 use crate::width::Width;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -49,14 +52,33 @@ pub struct SearchOptions {
     pub kind: SearchKind,
     /// How many reads it keeps in flight.
     pub width: Width,
+    /// Where it begins.
+    pub entry: Entry,
+    /// What of a block that has come it uses.
+    pub expansion: Expansion,
+    /// When it ends.
+    pub stop: Stop,
     /// The search fails once it has run for so long.
     pub deadline: Option<Duration>,
 }
 
+impl SearchOptions {
+    /// L = 50, BeamSearch of width 4 from the medoid, the records asked for, until the pool is exhausted, no deadline.
+    pub const DEFAULT: Self = Self {
+        list: 50,
+        kind: SearchKind::Beam,
+        width: Width::Fixed(4),
+        entry: Entry::Medoid,
+        expansion: Expansion::Record,
+        stop: Stop::Exhausted,
+        deadline: None,
+    };
+}
+
 impl Default for SearchOptions {
-    /// L = 50, BeamSearch of width 4, no deadline.
+    /// [`SearchOptions::DEFAULT`].
     fn default() -> Self {
-        Self { list: 50, kind: SearchKind::Beam, width: Width::Fixed(4), deadline: None }
+        Self::DEFAULT
     }
 }
 
@@ -75,6 +97,17 @@ pub enum OptionsError {
     /// The width is outside its range.
     #[error("width {0} is not possible; expected 1 to {MAX_WIDTH}, and a start not above the maximum")]
     Width(Width),
+    /// The navigating search is outside its range.
+    #[error("entry {0} is not possible; expected a list of 1 to {MAX_LIST} and 1 to as many points")]
+    Entry(Entry),
+    /// More than the whole of a page.
+    #[error("expansion {0} is not possible; expected at most 100 percent of a page")]
+    Expansion(Expansion),
+    /// The index was built without a navigation graph.
+    #[error(
+        "the index has no navigation graph to begin at; build it with one (`--mem-graph`), or begin at the medoid"
+    )]
+    NoMemGraph,
 }
 
 impl SearchOptions {
@@ -94,6 +127,12 @@ impl SearchOptions {
         }
         if !self.width.is_valid() {
             return Err(OptionsError::Width(self.width));
+        }
+        if !self.entry.is_valid() {
+            return Err(OptionsError::Entry(self.entry));
+        }
+        if !self.expansion.is_valid() {
+            return Err(OptionsError::Expansion(self.expansion));
         }
         Ok(self.list.max(k))
     }

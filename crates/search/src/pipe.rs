@@ -1,8 +1,9 @@
 //! PipeSearch (PipeANN; design-space paper §4.3.2): reads are kept in flight while the nearest candidate that
 //! has come is expanded, one at a time, so that computing overlaps with reading.
 
+use crate::error::SearchError;
 use crate::index::SearchIndex;
-use crate::traversal::{Step, Traversal};
+use crate::traversal::{Issue, Step, Traversal};
 use gleann_storage::BlockId;
 use gleann_vector::Element;
 
@@ -10,19 +11,21 @@ use gleann_vector::Element;
 pub(crate) fn step<T: Element>(
     traversal: &mut Traversal,
     index: &SearchIndex<T>,
+    query: &[T],
     reads: &mut Vec<BlockId>,
-) -> Step {
-    let issued = traversal.in_flight() < traversal.width.now() && traversal.issue_nearest(index, reads);
+) -> Result<Step, SearchError> {
+    let room = traversal.in_flight() < traversal.width.now();
+    let issued = room && traversal.issue_nearest(index, query, reads)? != Issue::Nothing;
     if issued {
         traversal.note_issue();
     }
     let expanded = traversal.expand_nearest(index);
     traversal.stats.hops += u32::from(expanded);
-    if issued || expanded {
+    Ok(if issued || expanded {
         Step::Again
-    } else if traversal.is_open() {
+    } else if traversal.in_flight() > 0 && traversal.is_open() {
         Step::Wait
     } else {
         Step::Done
-    }
+    })
 }

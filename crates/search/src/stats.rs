@@ -31,6 +31,10 @@ pub struct QueryStats {
     pub bytes: u64,
     /// Rounds of reads (Beam), or vertices expanded (Pipe).
     pub hops: u32,
+    /// Vertices expanded.
+    pub expanded: u32,
+    /// Records that were held in memory and not read.
+    pub cache_hits: u32,
     /// Distance estimates from codes.
     pub comparisons: u32,
     /// Exact distances.

@@ -2,18 +2,24 @@
 //!
 //! A candidate is *fresh* until its block is asked for, *in flight* until the block has come, *landed* once its
 //! exact distance is known and its neighbour list is kept, and *expanded* when its neighbours have been scored.
-//! The result is the k best exact distances among everything that was read. The search ends when every
-//! candidate in the pool is expanded.
+//! The result is the k best exact distances among everything that was read. The search ends when no candidate in
+//! the pool is worth a read any more ([`Stop`](crate::Stop)).
 
+use crate::arrival::Outstanding;
+use crate::entry::Entry;
 use crate::error::SearchError;
+use crate::estimates::Estimates;
 use crate::index::SearchIndex;
-use crate::options::{SearchKind, SearchOptions};
+use crate::lists::Lists;
+use crate::mem_graph::Navigator;
+use crate::options::{OptionsError, SearchKind, SearchOptions};
+use crate::page_search::PageScratch;
 use crate::stats::QueryStats;
 use crate::visited::Visited;
 use crate::width::RunningWidth;
 use crate::{beam, pipe};
 use gleann_quant::DistanceTable;
-use gleann_storage::{BlockId, Record, record_bytes};
+use gleann_storage::BlockId;
 use gleann_vector::{Element, NodeId, Pool};
 
 /// About how many vertices a search expands on its way to the query's neighbourhood, beside those in its pool.
@@ -40,11 +46,15 @@ pub(crate) enum Step {
     Done,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Outstanding {
-    block: BlockId,
-    node: u32,
-    estimate: f32,
+/// What came of asking for a candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Issue {
+    /// Its block is in flight.
+    Read,
+    /// It was held in memory, and has landed.
+    Hit,
+    /// No candidate is worth a read.
+    Nothing,
 }
 
 /// The state of one search. Reused from search to search, so that a search allocates nothing once warm.
@@ -52,14 +62,19 @@ pub(crate) struct Traversal {
     pub(crate) pool: Pool<State>,
     pub(crate) width: RunningWidth,
     pub(crate) stats: QueryStats,
-    kind: SearchKind,
-    table: DistanceTable,
-    visited: Visited,
-    exact: Vec<(f32, u32)>,
-    outstanding: Vec<Outstanding>,
+    pub(crate) options: SearchOptions,
+    pub(crate) visited: Visited,
+    /// The k nearest of everything read.
+    pub(crate) nearest: Pool<()>,
+    pub(crate) outstanding: Vec<Outstanding>,
     /// Blocks in flight: fewer than `outstanding` where one block holds several candidates.
-    blocks: usize,
-    lists: Lists,
+    pub(crate) blocks: usize,
+    pub(crate) lists: Lists,
+    pub(crate) page: PageScratch,
+    table: DistanceTable,
+    navigator: Navigator,
+    /// Neighbours that must be read to be judged: only where nothing estimates them.
+    unjudged: Vec<u32>,
     scratch: Scratch,
     /// No entry before this position needs anything any more.
     open: usize,
@@ -69,74 +84,118 @@ pub(crate) struct Traversal {
 struct Scratch {
     query: Vec<f32>,
     unseen: Vec<u32>,
+    places: Vec<u32>,
     estimates: Vec<f32>,
     expanding: Vec<u16>,
 }
 
 impl Traversal {
     pub(crate) fn new() -> Self {
-        let SearchOptions { kind, width, .. } = SearchOptions::default();
+        let options = SearchOptions::default();
         Self {
             pool: Pool::new(1),
-            width: RunningWidth::new(width, kind),
+            width: RunningWidth::new(options.width, options.kind),
             stats: QueryStats::default(),
-            kind,
-            table: DistanceTable::new(),
+            options,
             visited: Visited::new(),
-            exact: Vec::new(),
+            nearest: Pool::new(1),
             outstanding: Vec::new(),
             blocks: 0,
             lists: Lists::default(),
+            page: PageScratch::default(),
+            table: DistanceTable::new(),
+            navigator: Navigator::default(),
+            unjudged: Vec::new(),
             scratch: Scratch::default(),
             open: 0,
         }
     }
 
-    /// Prepares a search for `query` with a pool of `list` candidates.
+    /// Prepares a search for the `k` nearest of `query`.
+    ///
+    /// # Errors
+    /// The options make no search of this index.
     pub(crate) fn begin<T: Element>(
         &mut self,
         index: &SearchIndex<T>,
         query: &[T],
         options: &SearchOptions,
-        list: usize,
-    ) {
+        k: usize,
+    ) -> Result<(), OptionsError> {
+        let list = options.check(k)?;
         self.pool.reset(list);
+        self.nearest.reset(k.min(index.nodes as usize));
         self.width = RunningWidth::new(options.width, options.kind);
-        self.kind = options.kind;
+        self.options = *options;
         self.stats = QueryStats::default();
         let expected = (list + APPROACH_HOPS) * index.layout.degree() * 3 / 4;
         self.visited.clear(expected.min(index.nodes as usize));
-        self.exact.clear();
         self.outstanding.clear();
         self.blocks = 0;
-        self.lists.reset(index.layout.degree());
+        self.lists.reset(&index.layout);
+        self.unjudged.clear();
         self.open = 0;
-        let Scratch { query: floats, unseen, .. } = &mut self.scratch;
-        floats.clear();
-        floats.extend(query.iter().map(|x| x.to_f32()));
-        self.table.fill(&index.codebook, floats);
-        unseen.clear();
-        index.entry.seeds(unseen);
-        unseen.retain(|&id| self.visited.insert(id));
+        if let Some(codebook) = index.estimates.codebook() {
+            let floats = &mut self.scratch.query;
+            floats.clear();
+            floats.extend(query.iter().map(|x| x.to_f32()));
+            self.table.fill(codebook, floats);
+        }
+        self.enter(index)
+    }
+
+    /// Puts the entry points into the pool.
+    fn enter<T: Element>(&mut self, index: &SearchIndex<T>) -> Result<(), OptionsError> {
+        let Self { navigator, visited, scratch, table, stats, .. } = self;
+        scratch.unseen.clear();
+        scratch.estimates.clear();
+        match self.options.entry {
+            Entry::Medoid => {
+                if let Some(id) = index.entry.medoid {
+                    visited.insert(id);
+                    scratch.unseen.push(id);
+                    scratch.estimates.push(index.estimates.of(table, id));
+                }
+            }
+            Entry::MemGraph { list, points } => {
+                let mem_graph = index.entry.mem_graph.as_ref().ok_or(OptionsError::NoMemGraph)?;
+                let size = (list.into(), points.into());
+                stats.comparisons += mem_graph.seeds(navigator, table, size, |id, estimate| {
+                    if visited.insert(id) {
+                        scratch.unseen.push(id);
+                        scratch.estimates.push(estimate);
+                    }
+                });
+            }
+        }
         self.admit_unseen(index);
+        Ok(())
     }
 
     /// Does the next piece of work and appends the blocks to read.
-    pub(crate) fn step<T: Element>(&mut self, index: &SearchIndex<T>, reads: &mut Vec<BlockId>) -> Step {
-        match self.kind {
-            SearchKind::Beam => beam::step(self, index, reads),
-            SearchKind::Pipe => pipe::step(self, index, reads),
+    ///
+    /// # Errors
+    /// A record held in memory is damaged.
+    pub(crate) fn step<T: Element>(
+        &mut self,
+        index: &SearchIndex<T>,
+        query: &[T],
+        reads: &mut Vec<BlockId>,
+    ) -> Result<Step, SearchError> {
+        match self.options.kind {
+            SearchKind::Beam => beam::step(self, index, query, reads),
+            SearchKind::Pipe => pipe::step(self, index, query, reads),
         }
     }
 
-    /// Reads asked for that have not come.
+    /// Candidates asked for that have not come.
     pub(crate) fn in_flight(&self) -> usize {
         self.outstanding.len()
     }
 
     /// Reads that must come before the next step can do anything.
     pub(crate) fn missing(&self) -> usize {
-        match self.kind {
+        match self.options.kind {
             SearchKind::Beam => self.blocks,
             SearchKind::Pipe => 1,
         }
@@ -149,68 +208,51 @@ impl Traversal {
 
     /// Whether a step could do something now that a block has come.
     pub(crate) fn can_step(&self) -> bool {
-        self.kind == SearchKind::Pipe || self.outstanding.is_empty()
+        self.options.kind == SearchKind::Pipe || self.outstanding.is_empty()
     }
 
-    /// Asks for the nearest fresh candidate; whether there was one. A block that is in flight already is not
-    /// read twice.
+    /// Asks for the nearest fresh candidate, or for a neighbour that must be read to be judged. A block that is in
+    /// flight already is not read twice.
+    ///
+    /// # Errors
+    /// A record held in memory is damaged.
     pub(crate) fn issue_nearest<T: Element>(
         &mut self,
         index: &SearchIndex<T>,
+        query: &[T],
         reads: &mut Vec<BlockId>,
-    ) -> bool {
-        let Some(position) = self.first(|state| state == State::Fresh) else { return false };
-        let entry = self.pool.entries()[position];
-        *self.pool.state_mut(position) = State::InFlight;
-        let block = index.layout.block_of(NodeId(entry.id));
+    ) -> Result<Issue, SearchError> {
+        let (node, estimate) = match self.unjudged.pop() {
+            Some(node) => (node, None),
+            None => {
+                let Some(position) = self.first(|state| state == State::Fresh) else {
+                    return Ok(Issue::Nothing);
+                };
+                *self.pool.state_mut(position) = State::InFlight;
+                let entry = self.pool.entries()[position];
+                (entry.id, Some(entry.distance))
+            }
+        };
+        let block = index.layout.block_of(NodeId(node));
+        let wanted = Outstanding { block, node, estimate };
+        if let Some(bytes) = index.cache.record(node) {
+            self.stats.cache_hits += 1;
+            self.land(index, query, &wanted, bytes)?;
+            return Ok(Issue::Hit);
+        }
         if !self.outstanding.iter().any(|other| other.block == block) {
             reads.push(block);
             self.blocks += 1;
             self.stats.reads += 1;
         }
-        self.outstanding.push(Outstanding { block, node: entry.id, estimate: entry.distance });
-        true
+        self.outstanding.push(wanted);
+        Ok(Issue::Read)
     }
 
     /// Tells the width policy how far the search has asked.
     pub(crate) fn note_issue(&mut self) {
         let first_unread = self.first(|state| state == State::Fresh).unwrap_or(self.pool.len());
         self.width.on_issue(first_unread);
-    }
-
-    /// Takes in a block that was asked for.
-    pub(crate) fn arrive<T: Element>(
-        &mut self,
-        index: &SearchIndex<T>,
-        query: &[T],
-        block: BlockId,
-        bytes: &[u8],
-    ) -> Result<(), SearchError> {
-        self.blocks -= 1;
-        let mut at = 0;
-        while at < self.outstanding.len() {
-            if self.outstanding[at].block != block {
-                at += 1;
-                continue;
-            }
-            let Outstanding { node, estimate, .. } = self.outstanding.swap_remove(at);
-            let raw = record_bytes(&index.layout, bytes, index.layout.slot_of(NodeId(node)));
-            let record = Record::decode(&index.layout, raw, index.nodes)
-                .map_err(|cause| SearchError::Record { node, cause })?;
-            self.exact.push((index.distance.between(query, record.vector::<T>()), node));
-            self.stats.exact += 1;
-            let place = self.pool.find(estimate, node);
-            self.width.on_arrival(place.is_some());
-            if let Some(position) = place {
-                // By the time the list is expanded, what it needs is on its way into the cache.
-                for id in record.neighbours() {
-                    self.visited.prefetch(id);
-                    index.codes.prefetch(id);
-                }
-                *self.pool.state_mut(position) = State::Landed(self.lists.keep(record.neighbours()));
-            }
-        }
-        Ok(())
     }
 
     /// Expands the nearest landed candidate; whether there was one.
@@ -222,10 +264,16 @@ impl Traversal {
         true
     }
 
-    /// Expands every landed candidate, nearest first, also those that the others push out of the pool.
+    /// Expands the landed candidates, nearest first, also those that the others push out of the pool. Where every
+    /// neighbour costs a read, only as many as the width.
     pub(crate) fn expand_landed<T: Element>(&mut self, index: &SearchIndex<T>) {
+        let most = if index.estimates.codebook().is_some() { usize::MAX } else { self.width.now() };
         let mut expanding = std::mem::take(&mut self.scratch.expanding);
+        let limit = self.limit();
         for position in self.open..self.pool.len() {
+            if expanding.len() == most || self.pool.entries()[position].distance > limit {
+                break;
+            }
             let state = self.pool.state_mut(position);
             if let State::Landed(list) = *state {
                 *state = State::Expanded;
@@ -238,86 +286,89 @@ impl Traversal {
         self.scratch.expanding = expanding;
     }
 
-    /// Whether any candidate of the pool is still to be read or expanded.
+    /// Whether anything is still to be read or expanded.
     pub(crate) fn is_open(&mut self) -> bool {
-        self.first(|_| true).is_some()
+        !self.unjudged.is_empty() || self.first(|_| true).is_some()
     }
 
-    /// The `k` nearest of everything read, by exact distance.
-    pub(crate) fn nearest(&mut self, k: usize) -> Vec<(u32, f32)> {
-        self.exact.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        self.exact.iter().take(k).map(|&(distance, id)| (id, distance)).collect()
+    /// Whether neighbours wait to be read so that they can be judged.
+    pub(crate) fn has_unjudged(&self) -> bool {
+        !self.unjudged.is_empty()
     }
 
+    /// The k nearest of everything read, by exact distance.
+    pub(crate) fn nearest(&self) -> Vec<(u32, f32)> {
+        self.nearest.entries().iter().map(|entry| (entry.id, entry.distance)).collect()
+    }
+
+    /// The largest distance at which a candidate is still of interest.
+    fn limit(&self) -> f32 {
+        self.options.stop.limit(self.nearest.worst())
+    }
+
+    /// The first candidate of interest in a state that is `wanted`, and is not expanded.
     fn first(&mut self, wanted: impl Fn(State) -> bool) -> Option<usize> {
+        let limit = self.limit();
         let entries = self.pool.entries();
         while entries.get(self.open).is_some_and(|entry| entry.state == State::Expanded) {
             self.open += 1;
         }
         let open = &entries[self.open..];
-        open.iter()
-            .position(|entry| entry.state != State::Expanded && wanted(entry.state))
-            .map(|offset| self.open + offset)
+        let offset = open.iter().position(|entry| entry.state != State::Expanded && wanted(entry.state))?;
+        (open[offset].distance <= limit).then_some(self.open + offset)
+    }
+
+    /// Adds a candidate.
+    pub(crate) fn admit(&mut self, distance: f32, id: u32, state: State) {
+        let rejected = match self.pool.insert(distance, id, state) {
+            None => Some(state),
+            Some(inserted) => {
+                self.open = self.open.min(inserted.position);
+                inserted.evicted.map(|entry| entry.state)
+            }
+        };
+        if let Some(State::Landed(list)) = rejected {
+            self.lists.release(list);
+        }
     }
 
     fn expand_list<T: Element>(&mut self, index: &SearchIndex<T>, list: u16) {
-        self.scratch.unseen.clear();
-        self.visited.insert_all(self.lists.list(list), &mut self.scratch.unseen);
+        self.stats.expanded += 1;
+        let Scratch { unseen, places, estimates, .. } = &mut self.scratch;
+        unseen.clear();
+        match &index.estimates {
+            Estimates::Memory { codes, .. } => {
+                self.visited.insert_all(self.lists.ids(list), unseen);
+                estimates.resize(unseen.len(), 0.0);
+                self.table.estimate(codes, unseen, estimates);
+            }
+            Estimates::Record { .. } => {
+                places.clear();
+                for (place, &id) in (0..).zip(self.lists.ids(list)) {
+                    if self.visited.insert(id) {
+                        unseen.push(id);
+                        places.push(place);
+                    }
+                }
+                estimates.resize(unseen.len(), 0.0);
+                self.table.estimate_at(self.lists.codes(list), places, estimates);
+            }
+            Estimates::Off => self.visited.insert_all(self.lists.ids(list), unseen),
+        }
         self.lists.release(list);
         self.admit_unseen(index);
     }
 
+    /// Makes candidates of the unseen, at their estimates; without estimates they are to be read.
     fn admit_unseen<T: Element>(&mut self, index: &SearchIndex<T>) {
-        let Scratch { unseen, estimates, .. } = &mut self.scratch;
-        estimates.clear();
-        estimates.resize(unseen.len(), 0.0);
-        self.table.estimate(&index.codes, unseen, estimates);
-        self.stats.comparisons += unseen.len() as u32;
-        for (&id, &estimate) in unseen.iter().zip(estimates.iter()) {
-            let Some(inserted) = self.pool.insert(estimate, id, State::Fresh) else { continue };
-            self.open = self.open.min(inserted.position);
-            if let Some(State::Landed(list)) = inserted.evicted.map(|entry| entry.state) {
-                self.lists.release(list);
-            }
+        if let Estimates::Off = index.estimates {
+            // Taken from the end: the first of a list is read first.
+            self.unjudged.extend(self.scratch.unseen.iter().rev());
+            return;
         }
-    }
-}
-
-/// Neighbour lists of landed candidates, in one allocation.
-#[derive(Default)]
-struct Lists {
-    ids: Vec<u32>,
-    stride: usize,
-    free: Vec<u16>,
-}
-
-impl Lists {
-    fn reset(&mut self, degree: usize) {
-        self.stride = degree + 1;
-        self.free.clear();
-        self.free.extend((0..(self.ids.len() / self.stride) as u16).rev());
-    }
-
-    fn keep(&mut self, neighbours: impl ExactSizeIterator<Item = u32>) -> u16 {
-        let list = self.free.pop().unwrap_or_else(|| {
-            let list = (self.ids.len() / self.stride) as u16;
-            self.ids.resize((list as usize + 1) * self.stride, 0);
-            list
-        });
-        let place = &mut self.ids[list as usize * self.stride..][..self.stride];
-        place[0] = neighbours.len() as u32;
-        for (to, id) in place[1..].iter_mut().zip(neighbours) {
-            *to = id;
+        self.stats.comparisons += self.scratch.unseen.len() as u32;
+        for at in 0..self.scratch.unseen.len() {
+            self.admit(self.scratch.estimates[at], self.scratch.unseen[at], State::Fresh);
         }
-        list
-    }
-
-    fn list(&self, list: u16) -> &[u32] {
-        let place = &self.ids[list as usize * self.stride..][..self.stride];
-        &place[1..=place[0] as usize]
-    }
-
-    fn release(&mut self, list: u16) {
-        self.free.push(list);
     }
 }

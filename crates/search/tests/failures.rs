@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 fn options(kind: SearchKind) -> SearchOptions {
-    SearchOptions { list: 30, kind, width: Width::Fixed(4), deadline: None }
+    SearchOptions { list: 30, kind, width: Width::Fixed(4), ..SearchOptions::default() }
 }
 
 #[test]

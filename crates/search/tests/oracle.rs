@@ -16,7 +16,7 @@ fn every_axis<T: Element>(set: &Small<T>, floor: f64) {
     for kind in [SearchKind::Beam, SearchKind::Pipe] {
         for width in WIDTHS {
             for slots in [1, 7] {
-                let options = SearchOptions { list: 60, kind, width, deadline: None };
+                let options = SearchOptions { list: 60, kind, width, ..SearchOptions::default() };
                 let disk = SimOptions { reorder_seed: 99, ..SimOptions::default() };
                 let outcomes = set.run(slots, disk, 10, options);
                 let recall = set.recall(&outcomes, 10);
@@ -81,7 +81,7 @@ fn golden_counts() {
     let mut lines = Vec::new();
     for kind in [SearchKind::Beam, SearchKind::Pipe] {
         for width in WIDTHS {
-            let options = SearchOptions { list: 40, kind, width, deadline: None };
+            let options = SearchOptions { list: 40, kind, width, ..SearchOptions::default() };
             let outcomes = set.run(1, SimOptions::default(), 10, options);
             let (mut reads, mut hops, mut comparisons) = (0, 0, 0);
             for outcome in outcomes {

@@ -61,10 +61,7 @@ impl GraphFile {
 
     /// The nodes whose records lie in a block.
     pub fn nodes_of(&self, block: BlockId) -> impl ExactSizeIterator<Item = NodeId> + use<> {
-        let per_block = self.layout.records_per_block() as u64;
-        let first = u64::from(block.0) * per_block;
-        let end = (first + per_block).min(self.nodes.into());
-        (first as u32..end as u32).map(NodeId)
+        self.layout.nodes_of(block, self.nodes).map(NodeId)
     }
 
     /// Reads one block and verifies it.

@@ -7,7 +7,7 @@ use crate::header::Header;
 use crate::layout::{BLOCK_TRAILER, BlockId, Layout};
 use crate::member::{MemberEntry, MemberKind};
 use crate::member_writer::MemberWriter;
-use crate::record::encode_record;
+use crate::record::{NewRecord, encode_record};
 use gleann_vector::{Element, NodeId};
 use std::path::Path;
 
@@ -51,9 +51,10 @@ impl GraphWriter {
     /// The system refused.
     ///
     /// # Panics
-    /// If the vector or the list does not fit the layout, a neighbour is the node itself or not a node of this
+    /// If the vector, the list or the codes do not fit the layout, a neighbour is the node itself or not a node of this
     /// index, or there are more records than announced.
-    pub fn push<T: Element>(&mut self, vector: &[T], neighbours: &[u32]) -> Result<(), StorageError> {
+    pub fn push<T: Element>(&mut self, record: &NewRecord<'_, T>) -> Result<(), StorageError> {
+        let neighbours = record.neighbours;
         assert_eq!(T::TYPE, self.layout.element(), "element type of the layout");
         assert!(self.pushed < self.nodes, "more than {} records", self.nodes);
         assert!(
@@ -65,7 +66,7 @@ impl GraphWriter {
         let slot = self.layout.slot_of(NodeId(self.pushed));
         let length = self.layout.record_bytes();
         let place = self.sealed + slot * length;
-        encode_record(&self.layout, vector, neighbours, &mut self.buffer[place..place + length]);
+        encode_record(&self.layout, record, &mut self.buffer[place..place + length]);
         self.pushed += 1;
         if slot + 1 == self.layout.records_per_block() || self.pushed == self.nodes {
             self.seal(slot + 1)?;

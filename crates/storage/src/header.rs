@@ -15,7 +15,7 @@ use crate::error::{FieldError, StorageError};
 use std::path::Path;
 
 /// The format version this program writes, and the only one it reads.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 /// Bytes of the header.
 pub const HEADER_BYTES: usize = 64;
 

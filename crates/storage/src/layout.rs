@@ -20,6 +20,7 @@ pub struct Layout {
     dim: u32,
     degree: u32,
     page_size: u32,
+    code_bytes: u32,
 }
 
 /// Parameters that give no layout.
@@ -34,6 +35,9 @@ pub enum LayoutError {
     /// The page size is none of 4096, 8192 and 16384.
     #[error("page size {0} is not supported; expected 4096, 8192 or 16384")]
     PageSize(usize),
+    /// A neighbour's code in the record is longer than [`MAX_DIM`] bytes.
+    #[error("neighbour codes of {0} bytes are not supported; expected 0 to {MAX_DIM}")]
+    Codes(usize),
 }
 
 impl Layout {
@@ -56,7 +60,24 @@ impl Layout {
         if !matches!(page_size, 4096 | 8192 | 16384) {
             return Err(LayoutError::PageSize(page_size));
         }
-        Ok(Self { element, dim: dim as u32, degree: degree as u32, page_size: page_size as u32 })
+        Ok(Self {
+            element,
+            dim: dim as u32,
+            degree: degree as u32,
+            page_size: page_size as u32,
+            code_bytes: 0,
+        })
+    }
+
+    /// The same layout with the code of each neighbour, `bytes` long (0: none), beside its id: All-in-Storage.
+    ///
+    /// # Errors
+    /// A code is longer than any quantiser makes it.
+    pub fn with_codes(self, bytes: usize) -> Result<Self, LayoutError> {
+        if bytes > MAX_DIM {
+            return Err(LayoutError::Codes(bytes));
+        }
+        Ok(Self { code_bytes: bytes as u32, ..self })
     }
 
     /// Element type of the vectors.
@@ -74,6 +95,11 @@ impl Layout {
         self.degree as usize
     }
 
+    /// Bytes of the code that a record holds of each neighbour; 0 where codes are kept elsewhere.
+    pub fn code_bytes(&self) -> usize {
+        self.code_bytes as usize
+    }
+
     /// Bytes a page.
     pub fn page_size(&self) -> usize {
         self.page_size as usize
@@ -84,9 +110,10 @@ impl Layout {
         (self.dim() * self.element.size()).next_multiple_of(4)
     }
 
-    /// Bytes a record: padded vector, degree (u32), neighbour ids (u32 each).
+    /// Bytes a record: padded vector, degree (u32), neighbour ids (u32 each), their codes, padded to a multiple
+    /// of 4.
     pub fn record_bytes(&self) -> usize {
-        self.vector_bytes() + 4 + 4 * self.degree()
+        self.vector_bytes() + 4 + 4 * self.degree() + (self.code_bytes() * self.degree()).next_multiple_of(4)
     }
 
     /// Records a block: what fits into a page beside its trailer, or 1 where a record needs several pages.
@@ -128,6 +155,15 @@ impl Layout {
         BlockId(node.0 / self.records_per_block() as u32)
     }
 
+    /// The nodes that lie in a block of an index of `nodes` nodes.
+    #[inline]
+    pub fn nodes_of(&self, block: BlockId, nodes: u32) -> std::ops::Range<u32> {
+        let per_block = self.records_per_block() as u64;
+        let first = u64::from(block.0) * per_block;
+        let end = (first + per_block).min(nodes.into());
+        first.min(end) as u32..end as u32
+    }
+
     /// The place of a node inside its block, from 0.
     #[inline]
     pub fn slot_of(&self, node: NodeId) -> usize {
@@ -151,6 +187,10 @@ mod tests {
         let gist = layout(ElementType::F32, 960, 64, 4096);
         assert_eq!((gist.record_bytes(), gist.records_per_block(), gist.pages_per_block()), (4100, 1, 2));
         assert_eq!(layout(ElementType::F32, 960, 64, 16384).records_per_block(), 3);
+        // All-in-Storage: 32 bytes for each of 64 neighbours.
+        let aisaq = sift.with_codes(32).unwrap();
+        assert_eq!((aisaq.record_bytes(), aisaq.records_per_block()), (388 + 2048, 1));
+        assert_eq!(sift.with_codes(8193).unwrap_err(), LayoutError::Codes(8193));
         // Room for the trailer decides at the edge.
         assert_eq!(layout(ElementType::F32, 957, 64, 4096).pages_per_block(), 1);
         assert_eq!(layout(ElementType::F32, 958, 64, 4096).pages_per_block(), 2);

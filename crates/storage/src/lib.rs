@@ -54,7 +54,7 @@ pub use member_writer::MemberWriter;
 pub use packing::Packing;
 pub use page_io::{PageIo, RawCompletion, RawRead};
 pub use reader::{BlockRead, BlockReader, Deliver, ReadCause, ReadError, ReadTarget};
-pub use record::{Record, RecordError, encode_record};
+pub use record::{NewRecord, Record, RecordError, encode_record};
 pub use report_file::{REPORT_NAME, read_report, write_report};
 pub use resume::finished_member;
 pub use sim::{Fault, SimDisk, SimOptions, VirtualClock};

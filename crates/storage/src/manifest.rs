@@ -132,8 +132,17 @@ impl Manifest {
                 let expected = format!("1 to {}, the dimension", self.layout.dim());
                 Err(FieldError::new("the number of PQ chunks", chunks, expected))
             }
-            _ => Ok(()),
+            _ => self.validate_record_codes(),
         }
+    }
+
+    fn validate_record_codes(&self) -> Result<(), FieldError> {
+        let (in_record, code) = (self.layout.code_bytes(), self.codes.bytes_per_node());
+        if in_record != 0 && in_record != code {
+            let expected = format!("0, or the {code} bytes of a code");
+            return Err(FieldError::new("the bytes of neighbour codes in a record", in_record, expected));
+        }
+        Ok(())
     }
 
     fn validate_parameters(&self) -> Result<(), FieldError> {
@@ -157,7 +166,12 @@ impl Manifest {
             let count = self.members.iter().filter(|entry| entry.kind == kind).count();
             let expected = match kind {
                 MemberKind::Graph => 1..=1,
-                MemberKind::Codebook | MemberKind::Codes => usize::from(pq)..=usize::from(pq),
+                MemberKind::Codebook => usize::from(pq)..=usize::from(pq),
+                // In an All-in-Storage index the records hold them.
+                MemberKind::Codes => {
+                    let apart = usize::from(pq && self.layout.code_bytes() == 0);
+                    apart..=apart
+                }
                 MemberKind::Keys => usize::from(!self.packing.ids_are_rows())..=1,
             };
             if !expected.contains(&count) {

@@ -37,6 +37,7 @@ struct Body {
     nodes: u32,
     entry: Option<u32>,
     code_bytes: u32,
+    record_code_bytes: u32,
     build_list: u32,
     alpha: f32,
     passes: u32,
@@ -70,6 +71,7 @@ impl Body {
             nodes: manifest.nodes,
             entry: manifest.entry.map(|node| node.0),
             code_bytes: manifest.codes.bytes_per_node() as u32,
+            record_code_bytes: layout.code_bytes() as u32,
             build_list: parameters.build_list,
             alpha: parameters.alpha,
             passes: parameters.passes,
@@ -82,6 +84,7 @@ impl Body {
     fn into_manifest(self, build_id: BuildId) -> Result<Manifest, FieldError> {
         let element = pick("the element type", &ElementType::ALL, self.element)?;
         let layout = Layout::new(element, self.dim as usize, self.degree as usize, self.page_size as usize)
+            .and_then(|layout| layout.with_codes(self.record_code_bytes as usize))
             .map_err(|error| FieldError::new("the layout", error, "a supported one"))?;
         if !self.options.is_sorted_by(|a, b| a.0 < b.0) {
             return Err(FieldError::new("the list of options", "out of order", "ascending, different names"));

@@ -1,9 +1,10 @@
-//! A record: one vector and its neighbour list.
+//! A record: one vector, its neighbour list, and in an All-in-Storage index the codes of the neighbours.
 //!
 //! ```text
-//! 0            V               V+4          V+4+4·degree        V+4+4·R
-//! | vector     | degree (u32)  | ids (u32)  | zeros             |        V = dim · element size, padded to 4
+//! 0            V               V+4          V+4+4·degree   V+4+4·R       V+4+4·R+M·degree
+//! | vector     | degree (u32)  | ids (u32)  | zeros        | M-byte codes | zeros     |
 //! ```
+//! V = dim · element size, padded to 4; M is 0 where codes are kept elsewhere.
 
 use crate::layout::Layout;
 use gleann_vector::Element;
@@ -36,6 +37,7 @@ pub enum RecordError {
 pub struct Record<'a> {
     vector: &'a [u8],
     neighbours: &'a [u8],
+    codes: &'a [u8],
 }
 
 impl<'a> Record<'a> {
@@ -59,7 +61,8 @@ impl<'a> Record<'a> {
             let found = ids(neighbours).nth(position as usize).unwrap_or(largest);
             return Err(RecordError::Neighbour { position, found, nodes });
         }
-        Ok(Self { vector: &vector[..layout.dim() * layout.element().size()], neighbours })
+        let codes = &rest[4 + 4 * allowed as usize..][..layout.code_bytes() * degree as usize];
+        Ok(Self { vector: &vector[..layout.dim() * layout.element().size()], neighbours, codes })
     }
 
     /// The vector, without padding.
@@ -82,6 +85,23 @@ impl<'a> Record<'a> {
     pub fn neighbours(&self) -> impl ExactSizeIterator<Item = u32> + 'a {
         ids(self.neighbours)
     }
+
+    /// The codes of the neighbours, one after the other in their order; empty where codes are kept elsewhere.
+    #[inline]
+    pub fn codes(&self) -> &'a [u8] {
+        self.codes
+    }
+}
+
+/// What a record is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct NewRecord<'a, T> {
+    /// The vector.
+    pub vector: &'a [T],
+    /// The neighbour ids.
+    pub neighbours: &'a [u32],
+    /// The codes of the neighbours, one after the other; empty where the layout has none.
+    pub codes: &'a [u8],
 }
 
 #[inline]
@@ -92,8 +112,10 @@ fn ids(bytes: &[u8]) -> impl ExactSizeIterator<Item = u32> + '_ {
 /// Writes a record into `bytes` (exactly [`Layout::record_bytes`]).
 ///
 /// # Panics
-/// If the vector or the list does not fit the layout.
-pub fn encode_record<T: Element>(layout: &Layout, vector: &[T], neighbours: &[u32], bytes: &mut [u8]) {
+/// If the vector, the list or the codes do not fit the layout.
+pub fn encode_record<T: Element>(layout: &Layout, record: &NewRecord<'_, T>, bytes: &mut [u8]) {
+    let NewRecord { vector, neighbours, codes } = *record;
+    assert_eq!(codes.len(), layout.code_bytes() * neighbours.len(), "bytes of codes");
     assert_eq!(bytes.len(), layout.record_bytes(), "record buffer");
     assert_eq!(vector.len(), layout.dim(), "vector of another dimension");
     assert!(
@@ -110,6 +132,7 @@ pub fn encode_record<T: Element>(layout: &Layout, vector: &[T], neighbours: &[u3
     for (place, id) in rest[4..].chunks_exact_mut(4).zip(neighbours) {
         place.copy_from_slice(&id.to_le_bytes());
     }
+    rest[4 + 4 * layout.degree()..][..codes.len()].copy_from_slice(codes);
 }
 
 #[cfg(test)]
@@ -121,9 +144,11 @@ mod tests {
     fn impossible_fields_are_named() {
         let layout = Layout::new(ElementType::U8, 5, 3, 4096).unwrap();
         let mut bytes = vec![0xff; layout.record_bytes()];
-        encode_record(&layout, &[1u8, 2, 3, 4, 5], &[6, 7], &mut bytes);
+        let new = NewRecord { vector: &[1u8, 2, 3, 4, 5], neighbours: &[6, 7], codes: &[] };
+        encode_record(&layout, &new, &mut bytes);
         let record = Record::decode(&layout, &bytes, 8).unwrap();
         assert_eq!(record.vector::<u8>(), [1, 2, 3, 4, 5]);
+        assert!(record.codes().is_empty());
         assert_eq!(record.neighbours().collect::<Vec<_>>(), [6, 7]);
         assert_eq!(
             Record::decode(&layout, &bytes, 7).unwrap_err(),
@@ -134,5 +159,18 @@ mod tests {
             Record::decode(&layout, &bytes, 8).unwrap_err(),
             RecordError::Degree { found: 1_000_000_000, allowed: 3 }
         );
+    }
+
+    #[test]
+    fn neighbours_carry_their_codes() {
+        let layout = Layout::new(ElementType::F32, 1, 3, 4096).unwrap().with_codes(3).unwrap();
+        assert_eq!(layout.record_bytes(), 4 + 4 + 12 + 12);
+        let mut bytes = vec![0xff; layout.record_bytes()];
+        let new = NewRecord { vector: &[0.5f32], neighbours: &[2, 1], codes: &[1, 2, 3, 4, 5, 6] };
+        encode_record(&layout, &new, &mut bytes);
+        assert_eq!(bytes[20..], [1, 2, 3, 4, 5, 6, 0, 0, 0, 0, 0, 0]);
+        let record = Record::decode(&layout, &bytes, 3).unwrap();
+        assert_eq!((record.vector::<f32>(), record.codes()), (&[0.5][..], &[1, 2, 3, 4, 5, 6][..]));
+        assert_eq!(record.neighbours().collect::<Vec<_>>(), [2, 1]);
     }
 }

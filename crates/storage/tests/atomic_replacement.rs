@@ -4,7 +4,8 @@
 mod tiny;
 
 use gleann_storage::{
-    AtomicFile, BuildId, GraphWriter, IndexDirectory, MemberKind, MemberWriter, StorageError, replace_file,
+    AtomicFile, BuildId, GraphWriter, IndexDirectory, MemberKind, MemberWriter, NewRecord, StorageError,
+    replace_file,
 };
 use std::fs;
 use std::io::ErrorKind;
@@ -97,7 +98,7 @@ fn an_unfinished_build_is_no_index() {
     let shape = Tiny::default();
     let mut graph =
         GraphWriter::create(dir.path(), shape.layout::<u8>(), shape.nodes, BuildId([1; 16])).unwrap();
-    graph.push(&shape.vector::<u8>(0), &[1]).unwrap();
+    graph.push(&NewRecord { vector: &shape.vector::<u8>(0), neighbours: &[1], codes: &[] }).unwrap();
     assert_eq!(names(dir.path()), ["graph.gln.tmp"]);
     assert!(!IndexDirectory::is_index(dir.path()));
     assert!(matches!(IndexDirectory::open(dir.path()), Err(StorageError::NotAnIndex { .. })));
@@ -147,5 +148,5 @@ fn a_neighbour_that_is_no_node_is_not_written() {
     let shape = Tiny::default();
     let mut graph =
         GraphWriter::create(dir.path(), shape.layout::<u8>(), shape.nodes, BuildId([1; 16])).unwrap();
-    let _ = graph.push(&shape.vector::<u8>(0), &[15]);
+    let _ = graph.push(&NewRecord { vector: &shape.vector::<u8>(0), neighbours: &[15], codes: &[] });
 }

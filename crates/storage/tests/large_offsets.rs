@@ -5,7 +5,7 @@ mod tiny;
 
 use gleann_storage::{
     BlockId, BuildId, BuildParameters, CodeFormat, GraphFile, Layout, Manifest, MemberEntry, MemberKind,
-    Packing, Record, StorageError, encode_record, record_bytes, seal_block,
+    NewRecord, Packing, Record, StorageError, encode_record, record_bytes, seal_block,
 };
 use gleann_vector::{ElementType, Matrix, Metric, NodeId};
 use std::fs::File;
@@ -40,7 +40,8 @@ fn a_record_beyond_4_gib() {
     let vector = vec![2.5f32; 8192];
     let mut block = vec![0; layout.block_bytes()];
     let length = layout.record_bytes();
-    encode_record(&layout, &vector, &[0, nodes - 2], &mut block[..length]);
+    let new = NewRecord { vector: &vector, neighbours: &[0, nodes - 2], codes: &[] };
+    encode_record(&layout, &new, &mut block[..length]);
     seal_block(&mut block, layout.block_of(far));
     file.write_all_at(&block, bytes - layout.block_bytes() as u64).unwrap();
 

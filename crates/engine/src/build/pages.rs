@@ -4,7 +4,7 @@ use super::BuildError;
 use super::adjacency::AdjacencyFile;
 use super::run::Run;
 use gleann_graph::{AdjacencyRows, ListBlock};
-use gleann_storage::{GraphWriter, Layout, write_keys};
+use gleann_storage::{GraphWriter, Layout, NewRecord, write_keys};
 use gleann_vector::{Element, NodeId};
 
 impl<T: Element> Run<'_, T> {
@@ -23,7 +23,7 @@ impl<T: Element> Run<'_, T> {
             for (index, vector) in piece.chunks_exact(dim).enumerate() {
                 let list = block.list(index);
                 shape.count(first + index as u32, list);
-                writer.push(vector, list)?;
+                writer.push(&NewRecord { vector, neighbours: list, codes: &[] })?;
             }
             Ok(())
         })?;

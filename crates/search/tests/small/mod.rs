@@ -4,11 +4,11 @@
 
 use gleann_quant::{Codebook, Codes, PqParams};
 use gleann_search::{
-    Cache, Driver, EntryPoints, Found, Query, SearchError, SearchIndex, SearchOptions, Turn,
+    Cache, Driver, EntryPoints, Estimates, Found, Query, SearchError, SearchIndex, SearchOptions, Turn,
 };
 use gleann_storage::{
-    BlockId, BlockReader, Layout, ReadTarget, SimDisk, SimOptions, VirtualClock, encode_record, record_bytes,
-    seal_block,
+    BlockId, BlockReader, Layout, NewRecord, ReadTarget, SimDisk, SimOptions, VirtualClock, encode_record,
+    record_bytes, seal_block,
 };
 use gleann_vector::{Distance, Element, Matrix, Metric, NodeId, Silent};
 use rand::{RngExt, SeedableRng};
@@ -70,7 +70,8 @@ pub fn small<T: Element>(metric: Metric, rows: usize, dim: usize, page_size: usi
     let mut record = vec![0u8; layout.record_bytes()];
     for node in 0..rows {
         let list = if rows > 1 { neighbours(&vectors, &distance, node) } else { vec![] };
-        encode_record(&layout, vectors.row(node), &list, &mut record);
+        let new = NewRecord { vector: vectors.row(node), neighbours: &list, codes: &[] };
+        encode_record(&layout, &new, &mut record);
         let id = NodeId(node as u32);
         let start = layout.offset(layout.block_of(id)) as usize + layout.slot_of(id) * record.len();
         image[start..start + record.len()].copy_from_slice(&record);
@@ -85,9 +86,14 @@ pub fn small<T: Element>(metric: Metric, rows: usize, dim: usize, page_size: usi
     let mut codes = Matrix::<u8>::zeroed(rows, dim / 2);
     codebook.encode_rows(vectors.as_slice(), codes.as_mut_slice());
     let codes = Codes::new(codes, &codebook).unwrap();
-    let entry = EntryPoints::Medoid((rows > 0).then_some(NodeId(0)));
-    let index =
-        SearchIndex { layout, nodes: rows as u32, distance, codebook, codes, entry, cache: Cache::None };
+    let index = SearchIndex {
+        layout,
+        nodes: rows as u32,
+        distance,
+        estimates: Estimates::Memory { codebook, codes },
+        entry: EntryPoints { medoid: (rows > 0).then_some(0), mem_graph: None },
+        cache: Cache::empty(),
+    };
     Small { vectors, queries, index: Arc::new(index), image: image.into() }
 }
 

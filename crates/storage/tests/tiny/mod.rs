@@ -2,7 +2,7 @@
 #![allow(dead_code, clippy::unwrap_used)]
 
 use gleann_storage::{
-    BuildId, BuildParameters, CodeFormat, GraphWriter, IndexDirectory, Layout, Manifest, Packing,
+    BuildId, BuildParameters, CodeFormat, GraphWriter, IndexDirectory, Layout, Manifest, NewRecord, Packing,
     StorageError, check_index, write_codebook, write_codes, write_keys, write_report,
 };
 use gleann_vector::{Element, Matrix, Metric, NodeId, Silent};
@@ -95,7 +95,8 @@ impl Tiny {
         let id = manifest.build_id;
         let mut graph = GraphWriter::create(dir, manifest.layout, self.nodes, id)?;
         for node in 0..self.nodes {
-            graph.push(&self.vector::<T>(node), &self.neighbours(node))?;
+            let (vector, neighbours) = (self.vector::<T>(node), self.neighbours(node));
+            graph.push(&NewRecord { vector: &vector, neighbours: &neighbours, codes: &[] })?;
         }
         manifest.members.push(graph.finish()?);
         if self.chunks > 0 {

@@ -1,0 +1,98 @@
+//! What has come is taken in: measured, and kept for its expansion.
+
+use crate::error::SearchError;
+use crate::index::SearchIndex;
+use crate::traversal::{State, Traversal};
+use gleann_storage::{BlockId, Record};
+use gleann_vector::Element;
+
+/// A record that was asked for and has not come.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Outstanding {
+    pub(crate) block: BlockId,
+    pub(crate) node: u32,
+    /// What it was estimated at: its place in the pool. None where it must come to be judged.
+    pub(crate) estimate: Option<f32>,
+}
+
+impl Traversal {
+    /// Takes in a block that was asked for.
+    ///
+    /// # Errors
+    /// A record is damaged although its checksum holds.
+    pub(crate) fn arrive<T: Element>(
+        &mut self,
+        index: &SearchIndex<T>,
+        query: &[T],
+        block: BlockId,
+        bytes: &[u8],
+    ) -> Result<(), SearchError> {
+        self.blocks -= 1;
+        let mut at = 0;
+        while at < self.outstanding.len() {
+            if self.outstanding[at].block == block {
+                let wanted = self.outstanding.swap_remove(at);
+                self.land(index, query, &wanted, index.bytes_in(bytes, wanted.node))?;
+            } else {
+                at += 1;
+            }
+        }
+        self.use_page(index, query, block, bytes)
+    }
+
+    /// Takes in the record of a candidate that was asked for.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub(crate) fn land<T: Element>(
+        &mut self,
+        index: &SearchIndex<T>,
+        query: &[T],
+        wanted: &Outstanding,
+        bytes: &[u8],
+    ) -> Result<(), SearchError> {
+        let Outstanding { node, estimate, .. } = *wanted;
+        let record = index.decode(node, bytes)?;
+        let distance = self.measure(index, query, node, &record);
+        let Some(estimate) = estimate else {
+            if self.pool.admits(distance) {
+                let list = self.keep(index, &record);
+                self.admit(distance, node, State::Landed(list));
+            }
+            return Ok(());
+        };
+        let place = self.pool.find(estimate, node);
+        self.width.on_arrival(place.is_some());
+        if let Some(position) = place {
+            *self.pool.state_mut(position) = State::Landed(self.keep(index, &record));
+        }
+        Ok(())
+    }
+
+    /// Measures a record for the result; its exact distance. A record may come twice, from the cache and with its
+    /// page.
+    pub(crate) fn measure<T: Element>(
+        &mut self,
+        index: &SearchIndex<T>,
+        query: &[T],
+        node: u32,
+        record: &Record<'_>,
+    ) -> f32 {
+        let distance = index.distance.between(query, record.vector::<T>());
+        self.stats.exact += 1;
+        if self.nearest.find(distance, node).is_none() {
+            self.nearest.insert(distance, node, ());
+        }
+        distance
+    }
+
+    /// Keeps the neighbours of a record. By the time they are expanded, what that needs is on its way into the
+    /// processor's cache.
+    pub(crate) fn keep<T: Element>(&mut self, index: &SearchIndex<T>, record: &Record<'_>) -> u16 {
+        for id in record.neighbours() {
+            self.visited.prefetch(id);
+            index.estimates.prefetch(id);
+        }
+        self.lists.keep(record)
+    }
+}

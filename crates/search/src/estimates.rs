@@ -1,0 +1,55 @@
+//! The codes axis: how a neighbour is judged before its own record has been read.
+
+use gleann_quant::{Codebook, Codes, DistanceTable};
+
+/// How a neighbour is judged before its own record has been read.
+#[derive(Debug)]
+pub enum Estimates {
+    /// By its code, held in memory (DiskANN).
+    Memory {
+        /// What the codes mean.
+        codebook: Codebook,
+        /// The code of every node, in id order.
+        codes: Codes,
+    },
+    /// By its code, which lies beside its id in the record that names it (All-in-Storage: AiSAQ).
+    Record {
+        /// What the codes mean.
+        codebook: Codebook,
+    },
+    /// Not at all: it must be read (full-precision traversal; design-space paper, equation 1).
+    Off,
+}
+
+impl Estimates {
+    /// What the codes mean.
+    pub fn codebook(&self) -> Option<&Codebook> {
+        match self {
+            Estimates::Memory { codebook, .. } | Estimates::Record { codebook } => Some(codebook),
+            Estimates::Off => None,
+        }
+    }
+
+    /// Bytes of memory.
+    pub fn memory_bytes(&self) -> usize {
+        let codes = if let Estimates::Memory { codes, .. } = self { codes.memory_bytes() } else { 0 };
+        codes + self.codebook().map_or(0, Codebook::memory_bytes)
+    }
+
+    /// The estimate of one node; infinite where its code is not in memory, so that it never keeps another
+    /// candidate's place.
+    pub(crate) fn of(&self, table: &DistanceTable, id: u32) -> f32 {
+        match self {
+            Estimates::Memory { codes, .. } => table.estimate_one(codes, id),
+            Estimates::Record { .. } | Estimates::Off => f32::INFINITY,
+        }
+    }
+
+    /// Asks the processor for the code of `id`, ahead of use.
+    #[inline]
+    pub(crate) fn prefetch(&self, id: u32) {
+        if let Estimates::Memory { codes, .. } = self {
+            codes.prefetch(id);
+        }
+    }
+}
