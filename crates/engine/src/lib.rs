@@ -31,6 +31,7 @@ mod check;
 mod device;
 mod error;
 mod executor;
+mod import;
 mod index;
 mod info;
 mod io;
@@ -49,6 +50,9 @@ pub use gleann_search::{
     Entry, Expansion, Hit, OptionsError, QueryStats, SearchError, SearchKind, SearchOptions, Stop, Width,
 };
 pub use gleann_vector::{Element, ElementType, FileError, Key, Matrix, Metric, Progress, Silent, VectorFile};
+pub use import::{
+    DiskAnnFiles, ExportOptions, ExportReport, GraphSource, ImportError, build_from_graph, export_diskann,
+};
 pub use index::{CancelToken, Index, SearchResult};
 pub use info::IndexInfo;
 pub use io::Direct;

@@ -26,6 +26,7 @@ mod state;
 mod whole;
 mod work;
 
+pub(crate) use adjacency::AdjacencyWriter;
 pub use error::BuildError;
 pub use memory::MEMORY_OVERHEAD;
 pub use options::BuildOptions;
@@ -33,4 +34,5 @@ pub use phase::Phase as BuildPhase;
 pub use plan::{BuildPlan, GraphPlan, PhaseMemory};
 pub(crate) use report::read_report;
 pub use report::{BuildReport, PhaseReport};
+pub(crate) use run::{ADJACENCY, Run, run_given};
 pub use run::{build, build_from_rows};
