@@ -22,9 +22,9 @@ pub struct BuildArgs {
     /// The directory that becomes the index: new, empty, or with an interrupted build
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// How near two vectors are: l2, ip or cosine
-    #[arg(long, default_value = "l2")]
-    metric: Metric,
+    /// How near two vectors are: l2, ip or cosine [default: l2, or that of the graph taken over]
+    #[arg(long)]
+    metric: Option<Metric>,
     /// R: the most neighbours a vector has
     #[arg(long, default_value_t = 64)]
     degree: usize,
@@ -159,7 +159,7 @@ impl BuildArgs {
     fn options(&self, source: &Source) -> Result<BuildOptions> {
         let mut options = match source {
             Source::Vectors(vectors) => BuildOptions {
-                metric: self.metric,
+                metric: self.metric.unwrap_or(Metric::L2),
                 degree: self.degree,
                 build_list: self.build_list,
                 alpha: self.alpha,

@@ -25,8 +25,8 @@ pub struct GivenGraphArgs {
 }
 
 impl GivenGraphArgs {
-    /// Opens the graph, if there is one to be taken over; `metric` is that of an index that does not say its own.
-    pub fn open(&self, metric: Metric) -> Result<Option<GraphSource>> {
+    /// Opens the graph, if there is one to be taken over; `metric` is that of an index that may not say its own.
+    pub fn open(&self, metric: Option<Metric>) -> Result<Option<GraphSource>> {
         if let Some(dir) = &self.from_index {
             return Ok(Some(GraphSource::from_index(dir)?));
         }

@@ -4,12 +4,12 @@ mod pivots;
 mod sectors;
 mod transform;
 
-use super::diskann::with_suffix;
+use super::diskann::{Description, with_suffix};
 use super::{GraphSource, ImportError};
 use crate::build::BuildError;
 use gleann_graph::ListBlock;
 use gleann_quant::Codebook;
-use gleann_storage::{AtomicFile, StorageError};
+use gleann_storage::{AtomicFile, StorageError, replace_file};
 use gleann_vector::{Element, ElementType, Metric, Progress, RowSource, write_keys};
 use half::f16;
 use rayon::ThreadPool;
@@ -54,7 +54,7 @@ pub struct ExportReport {
 }
 
 /// Writes the index in `dir` as `PREFIX_disk.index`, `PREFIX_pq_pivots.bin` and `PREFIX_pq_compressed.bin`, which
-/// DiskANN and its relatives open. Row `i` of the export is the vector whose key is the `i`-th smallest: where keys are
+/// DiskANN and its relatives open, with `PREFIX_metadata.bin` for diskannpy. Row `i` of the export is the vector whose key is the `i`-th smallest: where keys are
 /// row numbers, results have the same ids; elsewhere `PREFIX_keys.u64bin` has the keys of the rows.
 ///
 /// Vectors are f32, u8 or i8 as in the index (f16 becomes f32), normalised f32 under cosine, and under inner product
@@ -93,15 +93,18 @@ struct Export<'a> {
 
 impl Export<'_> {
     fn run<T: Element>(self) -> Result<ExportReport, BuildError> {
-        let names = ["_disk.index", "_pq_pivots.bin", "_pq_compressed.bin", "_keys.u64bin"];
-        let [disk, pivots, codes, keys] = names.map(|rest| with_suffix(self.prefix, rest));
-        self.expect_free([&disk, &pivots, &codes, &keys])?;
+        let names = ["_disk.index", "_pq_pivots.bin", "_pq_compressed.bin", "_metadata.bin", "_keys.u64bin"];
+        let [disk, pivots, codes, metadata, keys] = names.map(|rest| with_suffix(self.prefix, rest));
+        self.expect_free(&[&disk, &pivots, &codes, &metadata, &keys])?;
         let transform = self.transform::<T>()?;
         pivots::write(&pivots, self.codebook, &transform)?;
         self.write_rows::<T>(&transform, &disk, &codes)?;
-        let mut files = vec![disk, pivots, codes];
+        let mut files = vec![disk, pivots, codes, metadata];
         let mut notes = transform.notes(T::TYPE);
         let own = &self.source.parts().options;
+        let (rows, dim) = (self.source.rows(), self.source.dim() as u64);
+        let description = Description { element: transform.element(T::TYPE), metric: own.metric, rows, dim };
+        replace_file(&files[3], &description.to_bytes())?;
         if let Some(list) = &own.keys {
             write_keys(&keys, list)?;
             notes.push("keys are not row numbers: ids of results are rows of the file of keys".into());
@@ -111,8 +114,8 @@ impl Export<'_> {
             notes.push(format!("C++ DiskANN opens no graph of more than {MOST_NEIGHBOURS} neighbours"));
         }
         Ok(ExportReport {
-            rows: self.source.rows(),
-            element: transform.element(T::TYPE),
+            rows,
+            element: description.element,
             dim: transform.dim(self.source.dim()),
             metric: match own.metric {
                 Metric::L2 => "l2",
@@ -124,13 +127,23 @@ impl Export<'_> {
         })
     }
 
-    fn expect_free(&self, paths: [&Path; 4]) -> Result<(), ImportError> {
-        match paths.into_iter().find(|path| path.exists()) {
-            Some(path) if !self.options.overwrite => {
-                Err(ImportError::unsupported(path, "is there already; choose another prefix, or overwrite"))
-            }
-            _ => Ok(()),
+    /// Refuses to mix files of two indexes, and removes those of an export that is to be replaced.
+    fn expect_free(&self, own: &[&Path]) -> Result<(), ImportError> {
+        let foreign = FOREIGN.iter().map(|rest| with_suffix(self.prefix, rest)).find(|path| path.exists());
+        if let Some(path) = foreign {
+            let what = "belongs to another index of this prefix and would be taken for a part of this one; \
+                        choose another prefix";
+            return Err(ImportError::unsupported(&path, what));
         }
+        let norm = with_suffix(self.prefix, NORM);
+        for path in own.iter().copied().chain([&*norm]).filter(|path| path.exists()) {
+            if !self.options.overwrite {
+                let what = "is there already; choose another prefix, or overwrite";
+                return Err(ImportError::unsupported(path, what));
+            }
+            std::fs::remove_file(path).map_err(ImportError::io("removing", path))?;
+        }
+        Ok(())
     }
 
     fn piece_rows(&self) -> u64 {
@@ -203,6 +216,9 @@ impl Export<'_> {
             degree: self.source.parts().options.degree,
             medoid: self.source.parts().entry.unwrap_or(0),
         };
+        if let Transform::Augmented { norm } = transform {
+            pivots::write_array(&with_suffix(self.prefix, NORM), &[*norm])?;
+        }
         let mut writer = SectorWriter::create(disk, shape)?;
         let mut code_file = AtomicFile::create(codes)?;
         code_file.write(&pivots::array_head(rows as u32, transform.chunks(chunks) as u32))?;
@@ -222,13 +238,23 @@ impl Export<'_> {
             }
             Ok(code_file.write(&exported)?)
         })?;
-        if let Transform::Augmented { norm } = transform {
-            pivots::write_array(&with_suffix(self.prefix, "_disk.index_max_base_norm.bin"), &[*norm])?;
-        }
         code_file.commit()?;
         Ok(writer.finish()?)
     }
 }
 
+/// The file of the largest norm.
+const NORM: &str = "_disk.index_max_base_norm.bin";
+/// Files that DiskANN's family finds by the prefix and that an export does not write.
+const FOREIGN: [&str; 8] = [
+    "_disk.index_medoids.bin",
+    "_disk.index_centroids.bin",
+    "_disk.index_pq_pivots.bin",
+    "_disk.index.tags",
+    "_pq_pivots.bin_rotation_matrix.bin",
+    "_partition.bin",
+    "_partition.bin.aligned",
+    "_mem.index",
+];
 /// The degree beyond which the C++ search refuses a graph.
 const MOST_NEIGHBOURS: usize = 512;

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 pub struct DiskAnnFiles {
     /// What the names of its files begin with: `PREFIX_disk.index`, `PREFIX_pq_pivots.bin`, `PREFIX_pq_compressed.bin`.
     pub prefix: PathBuf,
-    /// The metric it was built for.
-    pub metric: Metric,
-    /// The element type; `None`: found by looking, refused where that is not certain.
+    /// The metric it was built for; `None`: what `PREFIX_metadata.bin` says, or L2 where there is none.
+    pub metric: Option<Metric>,
+    /// The element type; `None`: what `PREFIX_metadata.bin` says, or found by looking, and refused where that is not
+    /// certain.
     pub element: Option<ElementType>,
     /// Starling's or PipeANN's partition file; `None`: `PREFIX_partition.bin.aligned` or `PREFIX_partition.bin` where
     /// there is one.
@@ -19,9 +20,9 @@ pub struct DiskAnnFiles {
 }
 
 impl DiskAnnFiles {
-    /// The index with this prefix, L2, everything else found by looking.
+    /// The index with this prefix, everything else found by looking.
     pub fn new(prefix: impl Into<PathBuf>) -> Self {
-        Self { prefix: prefix.into(), metric: Metric::L2, element: None, partition: None }
+        Self { prefix: prefix.into(), metric: None, element: None, partition: None }
     }
 
     /// The file whose name is the prefix and `rest`.

@@ -26,8 +26,6 @@ pub(crate) struct Header {
 
 impl Header {
     pub(crate) fn read(file: &ArrayFile) -> Result<Self, ImportError> {
-        let wrong =
-            |field, found: u64, expected: String| Err(ImportError::field(&file.path, field, found, expected));
         let shape = file.shape(0, 8)?;
         if shape.columns != 1 || !VALUES.contains(&shape.rows) {
             let found = format!("an array of {} × {}", shape.rows, shape.columns);
@@ -40,27 +38,7 @@ impl Header {
         }
         let values: Vec<u64> = file.values(shape)?;
         let [nodes, dim, medoid, node_bytes, per_sector] = [0, 1, 2, 3, 4].map(|index| values[index]);
-        if nodes == 0 || nodes >= u64::from(u32::MAX) {
-            return wrong("the number of points", nodes, format!("1 to {}", u32::MAX - 1));
-        }
-        if dim == 0 || dim > MAX_DIM as u64 + 1 {
-            return wrong("the dimension", dim, format!("1 to {MAX_DIM}"));
-        }
-        if medoid >= nodes {
-            return wrong("the medoid", medoid, format!("a point below {nodes}"));
-        }
-        // Vector of at most 8193 × 4 bytes, at most 1024 ids: 40 KiB.
-        if node_bytes < 8 || node_bytes > 1 << 17 {
-            return wrong("the bytes of a node", node_bytes, "8 to 131072".into());
-        }
-        let fit = SECTOR as u64 / node_bytes;
-        if per_sector != fit {
-            return wrong(
-                "the nodes of a sector",
-                per_sector,
-                format!("{fit}, as many nodes of {node_bytes} bytes as fit"),
-            );
-        }
+        check_common(file, [nodes, dim, medoid, node_bytes, per_sector])?;
         check_variant(file, &values, nodes)?;
         Ok(Self {
             nodes: nodes as u32,
@@ -79,6 +57,30 @@ impl Header {
     /// Nodes a block.
     pub(crate) fn nodes_per_block(&self) -> usize {
         self.nodes_per_sector.max(1)
+    }
+}
+
+/// Holds the fields that every program writes against what is possible.
+fn check_common(
+    file: &ArrayFile,
+    [nodes, dim, medoid, node_bytes, per_sector]: [u64; 5],
+) -> Result<(), ImportError> {
+    // Vector of at most 8193 × 4 bytes, at most 1024 ids: 36 KiB.
+    let fit = SECTOR as u64 / node_bytes.max(1);
+    let checks = [
+        ("the number of points", nodes, 1..=u64::from(u32::MAX) - 1, "so many can have ids"),
+        ("the dimension", dim, 1..=MAX_DIM as u64 + 1, "so many are supported"),
+        ("the medoid", medoid, 0..=nodes.saturating_sub(1), "the points"),
+        ("the bytes of a node", node_bytes, 8..=1 << 17, "a vector and a list"),
+        ("the nodes of a sector", per_sector, fit..=fit, "as many as fit"),
+    ];
+    match checks.into_iter().find(|(_, found, range, _)| !range.contains(found)) {
+        None => Ok(()),
+        Some((field, found, range, why)) => {
+            let (least, most) = range.into_inner();
+            let range = if least == most { least.to_string() } else { format!("{least} to {most}") };
+            Err(ImportError::field(&file.path, field, found, format!("{range}, {why}")))
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use super::super::order::RowOrder;
 use super::super::source::SourceParts;
 use super::super::{GraphSource, ImportError};
 use super::array::ArrayFile;
+use super::description::Description;
 use super::disk_file::DiskFile;
 use super::element::{agreement, agrees, possible, sampled};
 use super::files::DiskAnnFiles;
@@ -14,6 +15,7 @@ use super::pivots::{CodeFile, Pivots};
 use crate::build::{BuildError, BuildOptions};
 use gleann_quant::Codebook;
 use gleann_vector::{ElementType, Key, Metric};
+use std::path::Path;
 
 impl GraphSource {
     /// Opens the index whose files begin with a prefix.
@@ -33,6 +35,8 @@ impl GraphSource {
 /// The files while they are opened.
 struct Opening<'a> {
     files: &'a DiskAnnFiles,
+    metric: Metric,
+    element: Option<ElementType>,
     disk: DiskFile,
     partition: Option<Partition>,
     pivots: Option<Pivots>,
@@ -49,13 +53,14 @@ impl<'a> Opening<'a> {
         let header = Header::read(&file)?;
         let partition = read_partition(files, &header)?;
         let places = partition.as_ref().map(|found| (found.places.clone(), found.pages));
-        if files.element == Some(ElementType::F16) {
+        let (metric, element) = described(files, &header)?;
+        if element == Some(ElementType::F16) {
             let what = "f16 is no element type of these programs; expected f32, u8 or i8";
             return Err(ImportError::unsupported(&file.path, what));
         }
         let (pivots, stored, codes, notes) = (None, None, None, Vec::new());
         let disk = DiskFile::new(file, header, places)?;
-        let mut opening = Self { files, disk, partition, pivots, stored, codes, notes };
+        let mut opening = Self { files, metric, element, disk, partition, pivots, stored, codes, notes };
         opening.read_quantiser()?;
         Ok(opening)
     }
@@ -118,7 +123,7 @@ impl<'a> Opening<'a> {
     }
 
     fn settle_element(&mut self) -> Result<(), ImportError> {
-        if let Some(element) = self.files.element {
+        if let Some(element) = self.element {
             return self.disk.set_element(element);
         }
         let found = possible(&mut self.disk)?;
@@ -177,7 +182,7 @@ impl<'a> Opening<'a> {
     fn settle_metric(&mut self) -> Result<(), ImportError> {
         let path = self.files.existing("_disk.index_max_base_norm.bin");
         let disk = self.disk.path().to_owned();
-        match (self.files.metric, path) {
+        match (self.metric, path) {
             (Metric::InnerProduct, Some(path)) => {
                 let file = ArrayFile::open(&path)?;
                 let shape = file.shape(0, 4)?;
@@ -207,7 +212,7 @@ impl<'a> Opening<'a> {
 
     fn judge_codebook(&mut self) -> Result<(), ImportError> {
         let Some(codebook) = &self.stored else { return Ok(()) };
-        if self.files.metric == Metric::Cosine && !self.is_normalised()? {
+        if self.metric == Metric::Cosine && !self.is_normalised()? {
             self.retrain("vectors are not normalised, and it is for vectors as they are stored");
             return Ok(());
         }
@@ -227,7 +232,7 @@ impl<'a> Opening<'a> {
         let pivots = self.pivots.as_ref()?;
         let codebook = match self.disk.augmented {
             Some(norm) => pivots.without_last(norm),
-            None => pivots.codebook(self.files.metric),
+            None => pivots.codebook(self.metric),
         };
         codebook.map_err(|reason| self.retrain(&reason)).ok()
     }
@@ -267,33 +272,39 @@ impl<'a> Opening<'a> {
     /// The keys of rows, unless they are row numbers.
     fn keys(&self, order: Option<&[u32]>) -> Result<Option<Vec<Key>>, ImportError> {
         let nodes = self.disk.nodes();
-        let tags = match self.files.existing("_disk.index.tags") {
-            None => None,
-            Some(path) => {
-                let file = ArrayFile::open(&path)?;
-                let shape = file.shape(0, 4)?;
-                if (shape.rows, shape.columns) != (nodes, 1) {
-                    let found = format!("{} × {}", shape.rows, shape.columns);
-                    let expected = format!("{nodes} × 1, a tag for each node of the disk index");
-                    return Err(ImportError::field(&path, "the array of tags", found, expected));
-                }
-                file.expect_end(shape, 4)?;
-                Some(file.values::<u32>(shape)?)
+        let names = match (self.files.existing("_disk.index.tags"), self.files.existing("_keys.u64bin")) {
+            (Some(path), _) => {
+                Some(self.names::<u32>(&path)?.into_iter().map(Key::from).collect::<Vec<Key>>())
             }
+            (None, Some(path)) => Some(self.names::<u64>(&path)?),
+            (None, None) => None,
         };
         let key = |row: u32| {
             let node = order.map_or(row, |order| order[row as usize]);
-            Key::from(tags.as_ref().map_or(node, |tags| tags[node as usize]))
+            names.as_ref().map_or(Key::from(node), |names| names[node as usize])
         };
         let numbers = (0..nodes).all(|row| key(row) == Key::from(row));
         Ok((!numbers).then(|| (0..nodes).map(key).collect()))
+    }
+
+    /// PipeANN's tags, or the keys of an export: one for each node.
+    fn names<N: bytemuck::Pod>(&self, path: &Path) -> Result<Vec<N>, ImportError> {
+        let file = ArrayFile::open(path)?;
+        let shape = file.shape(0, size_of::<N>())?;
+        if (shape.rows, shape.columns) != (self.disk.nodes(), 1) {
+            let found = format!("{} × {}", shape.rows, shape.columns);
+            let expected = format!("{} × 1, one for each node of the disk index", self.disk.nodes());
+            return Err(ImportError::field(path, "the array of keys", found, expected));
+        }
+        file.expect_end(shape, size_of::<N>())?;
+        file.values(shape)
     }
 
     fn options(&self, dim: usize, codebook: Option<&Codebook>, keys: Option<Vec<Key>>) -> BuildOptions {
         let defaults = BuildOptions::default();
         let degree = self.disk.degree();
         BuildOptions {
-            metric: self.files.metric,
+            metric: self.metric,
             degree,
             build_list: defaults.build_list.max(degree),
             pq_bytes: codebook.map_or(defaults.pq_bytes.min(dim), Codebook::chunks),
@@ -301,6 +312,28 @@ impl<'a> Opening<'a> {
             ..defaults
         }
     }
+}
+
+/// Metric and element type, as given or as the index says.
+fn described(files: &DiskAnnFiles, header: &Header) -> Result<(Metric, Option<ElementType>), ImportError> {
+    let Some(path) = files.existing("_metadata.bin") else {
+        return Ok((files.metric.unwrap_or(Metric::L2), files.element));
+    };
+    let found = Description::read(&path)?;
+    let stored = found.dim + u64::from(found.metric == Metric::InnerProduct);
+    if (found.rows, stored) != (header.nodes.into(), header.dim as u64) {
+        let expected = format!("{} of {}, as in the disk index", header.nodes, header.dim);
+        let found = format!("{} of {stored}", found.rows);
+        return Err(ImportError::field(&path, "the number and dimension of vectors", found, expected));
+    }
+    if let Some(metric) = files.metric.filter(|&metric| metric != found.metric) {
+        return Err(ImportError::field(&path, "the metric", found.metric, format!("{metric}, as given")));
+    }
+    if let Some(element) = files.element.filter(|&element| element != found.element) {
+        let expected = format!("{element}, as given");
+        return Err(ImportError::field(&path, "the element type", found.element, expected));
+    }
+    Ok((found.metric, Some(found.element)))
 }
 
 /// Refuses indexes whose disk file does not hold the vectors.

@@ -86,7 +86,7 @@ mod tests {
     fn floats(transform: Transform, row: &[f32]) -> Vec<f32> {
         let mut bytes = Vec::new();
         transform.vector(row, &mut bytes);
-        bytemuck::pod_collect_to_vec(&bytes)
+        bytes.chunks_exact(4).map(bytemuck::pod_read_unaligned).collect()
     }
 
     #[test]
