@@ -105,8 +105,9 @@ fn codes_in_the_record_search_as_codes_in_memory_do() {
         for (a, b) in run(&memory).iter().zip(run(&record)) {
             let (a, b) = (a.as_ref().unwrap(), b.unwrap());
             assert_eq!(a.nearest, b.nearest);
+            // PipeSearch goes by when reads come, and a page that holds fewer records is read more often.
             let work = |stats: &gleann_search::QueryStats| (stats.expanded, stats.comparisons);
-            assert_eq!(work(&a.stats), work(&b.stats));
+            assert!(kind == SearchKind::Pipe || work(&a.stats) == work(&b.stats));
         }
     }
 }
