@@ -35,12 +35,14 @@ mod index;
 mod info;
 mod io;
 mod keys;
+mod mem_graph;
+mod node_vectors;
 mod open;
 mod options;
 
 pub use build::{
-    BuildError, BuildOptions, BuildPhase, BuildPlan, BuildReport, GraphPlan, MEMORY_OVERHEAD, PhaseMemory,
-    PhaseReport, build, build_from_rows,
+    BuildError, BuildOptions, BuildPhase, BuildPlan, BuildReport, GraphPlan, MEMORY_OVERHEAD,
+    MemGraphOptions, MemGraphPlan, PhaseMemory, PhaseReport, Sampling, build, build_from_rows,
 };
 pub use check::{IndexCheck, check_index};
 pub use device::{DeviceFigures, DeviceLoad, measure_device, process_cpu};
@@ -50,6 +52,6 @@ pub use gleann_search::{
 };
 pub use gleann_vector::{Element, ElementType, FileError, Key, Matrix, Metric, Progress, Silent, VectorFile};
 pub use index::{CancelToken, Index, SearchResult};
-pub use info::IndexInfo;
+pub use info::{IndexInfo, MemGraphInfo};
 pub use io::Direct;
 pub use options::{EngineChoice, MAX_IN_FLIGHT, MAX_THREADS, OpenOptions};

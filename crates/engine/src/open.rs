@@ -2,9 +2,10 @@
 
 use crate::error::OpenError;
 use crate::executor::{Executors, HostOptions, allowed_cpus};
-use crate::info::IndexInfo;
+use crate::info::{IndexInfo, MemGraphInfo};
 use crate::io::{Direct, OpenedFile, map_file, open_for_reads};
 use crate::keys::Keys;
+use crate::mem_graph::load_mem_graph;
 use crate::options::{EngineChoice, MAX_IN_FLIGHT, MAX_THREADS, OpenOptions};
 use gleann_quant::{Codebook, Codes};
 use gleann_search::{Cache, EntryPoints, Estimates, SearchIndex};
@@ -53,6 +54,11 @@ pub(crate) fn open<T: Element>(
         log::warn!("{warning}");
     }
     let manifest = directory.manifest();
+    let mem_graph = index
+        .entry
+        .mem_graph
+        .as_ref()
+        .map(|graph| MemGraphInfo { nodes: graph.nodes().len() as u64, bytes: graph.memory_bytes() as u64 });
     let info = IndexInfo {
         nodes: u64::from(index.nodes),
         layout: index.layout,
@@ -65,7 +71,10 @@ pub(crate) fn open<T: Element>(
         file_system: opened.medium.file_system,
         threads: host.cpus.len(),
         in_flight: host.in_flight,
-        memory_bytes: index.estimates.memory_bytes() as u64 + keys.bytes(),
+        mem_graph,
+        memory_bytes: index.estimates.memory_bytes() as u64
+            + mem_graph.map_or(0, |graph| graph.bytes)
+            + keys.bytes(),
         warnings,
     };
     Ok(Opened { executors, info })
@@ -90,12 +99,13 @@ fn load<T: Element>(directory: &IndexDirectory) -> Result<Arc<SearchIndex<T>>, O
         )));
     }
     let codes = Codes::new(codes, &codebook).map_err(|error| wrong(&error))?;
+    let mem_graph = load_mem_graph(directory, Some(&codebook))?;
     Ok(Arc::new(SearchIndex {
         layout: manifest.layout,
         nodes: manifest.nodes,
         distance: Distance::new(manifest.metric, manifest.layout.dim()),
         estimates: Estimates::Memory { codebook, codes },
-        entry: EntryPoints { medoid: manifest.entry.map(|node| node.0), mem_graph: None },
+        entry: EntryPoints { medoid: manifest.entry.map(|node| node.0), mem_graph },
         cache: Cache::empty(),
     }))
 }
