@@ -5,6 +5,7 @@ mod check_index;
 mod dataset;
 mod demo;
 mod ground_truth;
+mod mem_graph_args;
 mod peers;
 mod plot;
 mod progress;

@@ -2,6 +2,7 @@
 
 use crate::mem_graph::MemGraph;
 use crate::options::MAX_LIST;
+use gleann_vector::Element;
 use serde::{Deserialize, Serialize};
 
 /// Where a search begins.
@@ -68,12 +69,12 @@ impl std::str::FromStr for Entry {
 }
 
 /// The entry points of an index.
-#[derive(Debug, Default)]
-pub struct EntryPoints {
+#[derive(Debug)]
+pub struct EntryPoints<T: Element> {
     /// The node nearest to the mean of all vectors; none in an empty index.
     pub medoid: Option<u32>,
     /// The navigation graph, where the index has one.
-    pub mem_graph: Option<MemGraph>,
+    pub mem_graph: Option<MemGraph<T>>,
 }
 
 #[cfg(test)]
