@@ -289,7 +289,8 @@ impl Traversal {
 
     /// Whether anything is still to be read or expanded.
     pub(crate) fn is_open(&mut self) -> bool {
-        !self.unjudged.is_empty() || self.first(|_| true).is_some()
+        let awaited = |wanted: &Outstanding| wanted.estimate.is_none();
+        !self.unjudged.is_empty() || self.outstanding.iter().any(awaited) || self.first(|_| true).is_some()
     }
 
     /// Whether neighbours wait to be read so that they can be judged.

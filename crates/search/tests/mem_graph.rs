@@ -106,7 +106,8 @@ fn it_begins_nearer_than_the_medoid() {
 
 #[test]
 fn an_index_without_one_refuses_the_entry_and_lives_on() {
-    let set = small::<u8>(Metric::L2, 50, 8, 4096);
+    let mut set = small::<u8>(Metric::L2, 50, 8, 4096);
+    Arc::get_mut(&mut set.index).expect("no search runs").entry.mem_graph = None;
     let mut driver = set.driver(1, SimOptions::default());
     let options = SearchOptions { entry: Entry::MEM_GRAPH, ..SearchOptions::default() };
     let query = Query { vector: &set.queries[0], k: 3, options, cancel: None };
