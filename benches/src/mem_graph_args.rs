@@ -31,3 +31,34 @@ impl MemGraphArgs {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        mem_graph: MemGraphArgs,
+    }
+
+    fn options(line: &str) -> Result<Option<MemGraphOptions>, String> {
+        let line = Line::try_parse_from(std::iter::once("build-index").chain(line.split_whitespace()));
+        line.map(|line| line.mem_graph.options()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_share_makes_one_and_the_rest_is_about_it() {
+        assert_eq!(options(""), Ok(None));
+        assert_eq!(options("--mem-graph 0.001"), Ok(Some(MemGraphOptions::default())));
+        let all = "--mem-graph 0.01 --mem-graph-sampling clustered --mem-graph-degree 32 --mem-graph-list 64";
+        let expected = MemGraphOptions { sampling: Sampling::Clustered, share: 0.01, degree: 32, list: 64 };
+        assert_eq!(options(all), Ok(Some(expected)));
+        for bad in
+            ["--mem-graph-sampling clustered", "--mem-graph many", "--mem-graph 0.1 --mem-graph-sampling k"]
+        {
+            assert!(options(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -24,9 +24,12 @@ impl Seen {
     /// expected: what comes next is likely to be alike.
     pub(crate) fn clear(&mut self, expected: usize) {
         let asked = (expected.min(FIRST_SLOTS / 2) * 2).next_power_of_two().max(FEWEST_SLOTS);
-        let slots = if asked == self.asked { self.slots.len() } else { asked };
-        self.slots.clear();
-        self.slots.resize(slots, 0);
+        if asked == self.asked {
+            self.slots.fill(0);
+        } else {
+            self.slots.clear();
+            self.slots.resize(asked, 0);
+        }
         (self.len, self.asked) = (0, asked);
     }
 

@@ -29,9 +29,9 @@ const VECTORS: u32 = 1;
 /// What the points of a navigation graph are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PointFormat {
-    /// The codes of the nodes, in the form of the index's codes.
+    /// The codes of the nodes, in the form of the index's codes: wherever the index has codes.
     Codes,
-    /// The vectors of the nodes, in the element type of the index.
+    /// The vectors of the nodes, in the element type of the index: where it has no codes.
     Vectors,
 }
 
@@ -111,9 +111,9 @@ impl Shape {
         let (nodes, degree, entry) = (word(0), word(1), word(2));
         let format = match word(3) {
             CODES if manifest.codes != CodeFormat::None => PointFormat::Codes,
-            VECTORS => PointFormat::Vectors,
+            VECTORS if manifest.codes == CodeFormat::None => PointFormat::Vectors,
             other => {
-                let expected = "0 (codes, where the index has codes) or 1 (vectors)";
+                let expected = "0 (codes) where the index has codes, 1 (vectors) where it has none";
                 return Err(FieldError::new("what points are", other, expected));
             }
         };

@@ -200,7 +200,7 @@ fn fields_that_cannot_be() {
         (68, &1024u32.to_le_bytes(), "the payload length is 156 bytes"),
         (72, &5u32.to_le_bytes(), "the entry is 5, expected below 5"),
         (76, &2u32.to_le_bytes(), "what points are is 2"),
-        (76, &1u32.to_le_bytes(), "the payload length is 156 bytes"),
+        (76, &1u32.to_le_bytes(), "what points are is 1, expected 0 (codes) where the index has codes"),
         (IDS + 4, &0u32.to_le_bytes(), "the sample is node 0 after node 0, expected ascending ids"),
         (IDS + 16, &15u32.to_le_bytes(), "the sample is node 15, expected nodes below 15"),
         (LISTS, &4u32.to_le_bytes(), "a degree is 4, expected at most 3"),

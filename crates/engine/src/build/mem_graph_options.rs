@@ -8,7 +8,11 @@ use serde::{Deserialize, Serialize};
 
 /// Rows that are clustered for each node that is wanted, where memory allows.
 const ROWS_OF_CLUSTER: u64 = 32;
-/// Most bytes that sums of clusters take at a time.
+/// Clusters of one k-means: more are sought in groups of the rows.
+const CLUSTERED_AT_ONCE: u64 = 256;
+/// Rows of which k-means has one set of sums, at least.
+const SUMMED_ROWS: u64 = 4096;
+/// Most bytes that these sums take.
 const CLUSTER_SUMS: u64 = 64 << 20;
 /// Buffers of fixed size.
 const BUFFERS: u64 = 4 << 20;
@@ -150,12 +154,14 @@ impl Sizes {
         let rows = Rows { rows: nodes, ..self.rows };
         let point = if self.pq_bytes == 0 { self.row() } else { self.pq_bytes };
         let bytes = mem_graph_bytes(nodes as u32, point as usize, options.degree);
-        let scratch = memory_estimate(&rows, &params, 2) - memory_estimate(&rows, &params, 1);
-        let fixed = memory_estimate(&rows, &params, 1) + bytes + self.codebook() + BUFFERS;
-        let (threads, building) = self.with_threads(fixed, scratch, threads);
+        let alone = memory_estimate(&rows, &params, 1);
+        let scratch = memory_estimate(&rows, &params, 2) - alone;
+        let (threads, building) = self.with_threads(alone - scratch, scratch, threads);
+        let encoding = nodes * (self.row() + 4 * (2 * options.degree as u64 + 1)) + bytes + self.codebook();
         let clustered_rows = (options.sampling == Sampling::Clustered).then(|| self.clustered_rows(nodes));
         let clustering = clustered_rows.map_or(0, |rows| self.clustering(rows, nodes));
-        let peak = self.expect(building.max(clustering), "build the navigation graph")?;
+        let peak = building.max(clustering).max(encoding + BUFFERS);
+        let peak = self.expect(peak, "build the navigation graph")?;
         let plan = MemGraphPlan { nodes, bytes };
         Ok(MemGraphJob { nodes: nodes as u32, clustered_rows, params, threads, plan, peak })
     }
@@ -168,14 +174,15 @@ impl Sizes {
     /// Rows that are clustered for `nodes` nodes.
     fn clustered_rows(&self, nodes: u64) -> u64 {
         let wanted = nodes.saturating_mul(ROWS_OF_CLUSTER).min(self.rows.rows);
-        let fixed = self.clustering(0, nodes);
+        let fixed = self.clustering(wanted, nodes) - wanted * self.clustered_row();
         wanted.min(self.budget.saturating_sub(fixed) / self.clustered_row()).max(nodes)
     }
 
     /// Peak of clustering `rows` rows.
     fn clustering(&self, rows: u64, nodes: u64) -> u64 {
-        let sums = (nodes * self.rows.dim as u64 * 24).min(CLUSTER_SUMS);
-        rows * self.clustered_row() + sums + BUFFERS
+        let centroids = CLUSTERED_AT_ONCE.min(nodes).max(nodes / CLUSTERED_AT_ONCE) * self.rows.dim as u64;
+        let sums = (8 * centroids * (rows / SUMMED_ROWS + 1)).min(CLUSTER_SUMS);
+        rows * self.clustered_row() + sums + 32 * centroids + BUFFERS
     }
 }
 
