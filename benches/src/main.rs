@@ -7,6 +7,7 @@ mod demo;
 mod export_diskann;
 mod given_graph;
 mod ground_truth;
+mod mem_graph_args;
 mod peers;
 mod plot;
 mod progress;

@@ -22,13 +22,13 @@ mod traversal;
 mod visited;
 mod width;
 
-pub use cache::Cache;
+pub use cache::{Cache, Demand, Records};
 pub use drive::{Driver, Query, Turn};
 pub use entry::{Entry, EntryPoints};
 pub use error::SearchError;
 pub use estimates::Estimates;
 pub use index::SearchIndex;
-pub use mem_graph::MemGraph;
+pub use mem_graph::{MemGraph, Points};
 pub use options::{MAX_LIST, MAX_WIDTH, OptionsError, SearchKind, SearchOptions};
 pub use page_search::Expansion;
 pub use stats::{Found, Hit, QueryStats};
