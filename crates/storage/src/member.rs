@@ -11,12 +11,22 @@ pub enum MemberKind {
     Codes,
     /// One key a node, in id order. Absent where the key of a node is its id.
     Keys,
+    /// Posting lists, one block each.
+    Postings,
+    /// The centroid of each posting, and the graph over them.
+    Centroids,
 }
 
 impl MemberKind {
     /// Every kind, in the order in which a manifest lists them.
-    pub const ALL: [MemberKind; 4] =
-        [MemberKind::Graph, MemberKind::Codebook, MemberKind::Codes, MemberKind::Keys];
+    pub const ALL: [MemberKind; 6] = [
+        MemberKind::Graph,
+        MemberKind::Codebook,
+        MemberKind::Codes,
+        MemberKind::Keys,
+        MemberKind::Postings,
+        MemberKind::Centroids,
+    ];
 
     /// The name a new member gets.
     pub const fn file_name(self) -> &'static str {
@@ -25,6 +35,8 @@ impl MemberKind {
             MemberKind::Codebook => "pq.codebook",
             MemberKind::Codes => "pq.codes",
             MemberKind::Keys => "keys.u64",
+            MemberKind::Postings => "postings.gln",
+            MemberKind::Centroids => "centroids.gln",
         }
     }
 
@@ -35,6 +47,8 @@ impl MemberKind {
             MemberKind::Codebook => *b"BOOK",
             MemberKind::Codes => *b"CODE",
             MemberKind::Keys => *b"KEYS",
+            MemberKind::Postings => *b"POST",
+            MemberKind::Centroids => *b"CENT",
         }
     }
 }
