@@ -1,7 +1,7 @@
 //! What an open index says of itself.
 
 use crate::options::EngineChoice;
-use gleann_storage::{BuildParameters, Layout};
+use gleann_storage::{BuildParameters, IndexKind, Layout};
 use gleann_vector::Metric;
 
 /// What an open index is and how it is read; for reports.
@@ -9,6 +9,8 @@ use gleann_vector::Metric;
 pub struct IndexInfo {
     /// Number of vectors.
     pub nodes: u64,
+    /// What the vectors lie in: a graph or postings.
+    pub kind: IndexKind,
     /// Record geometry: element type, dimension, degree bound, page size.
     pub layout: Layout,
     /// The metric.
@@ -29,7 +31,7 @@ pub struct IndexInfo {
     pub threads: usize,
     /// Searches a core interleaves.
     pub in_flight: usize,
-    /// Bytes of memory the shared parts take: codes, codebook, keys.
+    /// Bytes of memory the shared parts take: codes and codebook, or centroids and their graph; keys.
     pub memory_bytes: u64,
     /// Why the index is not read as was preferred.
     pub warnings: Vec<String>,

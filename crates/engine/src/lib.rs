@@ -28,6 +28,7 @@
 
 mod build;
 mod check;
+mod check_postings;
 mod device;
 mod error;
 mod executor;
@@ -40,7 +41,8 @@ mod options;
 
 pub use build::{
     BuildError, BuildOptions, BuildPhase, BuildPlan, BuildReport, GraphPlan, MEMORY_OVERHEAD, PhaseMemory,
-    PhaseReport, build, build_from_rows,
+    PhaseReport, SpannOptions, SpannPlan, SpannReport, build, build_from_rows, build_spann,
+    build_spann_from_rows,
 };
 pub use check::{IndexCheck, check_index};
 pub use device::{DeviceFigures, DeviceLoad, measure_device, process_cpu};
@@ -48,6 +50,7 @@ pub use error::OpenError;
 pub use gleann_search::{
     Entry, Expansion, Hit, OptionsError, QueryStats, SearchError, SearchKind, SearchOptions, Stop, Width,
 };
+pub use gleann_storage::{IndexKind, PostingLayout};
 pub use gleann_vector::{Element, ElementType, FileError, Key, Matrix, Metric, Progress, Silent, VectorFile};
 pub use index::{CancelToken, Index, SearchResult};
 pub use info::IndexInfo;

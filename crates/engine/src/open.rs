@@ -6,9 +6,11 @@ use crate::info::IndexInfo;
 use crate::io::{Direct, OpenedFile, map_file, open_for_reads};
 use crate::keys::Keys;
 use crate::options::{EngineChoice, MAX_IN_FLIGHT, MAX_THREADS, OpenOptions};
+use gleann_graph::Graph;
 use gleann_quant::{Codebook, Codes};
-use gleann_search::{Cache, EntryPoints, Estimates, SearchIndex};
-use gleann_storage::{IndexDirectory, ReadTarget};
+use gleann_search::{Cache, EntryPoints, Estimates, SearchIndex, Searched};
+use gleann_spann::PostingIndex;
+use gleann_storage::{IndexDirectory, IndexKind, MemberKind, ReadTarget, StorageError};
 use gleann_vector::{Distance, Element};
 use std::sync::Arc;
 
@@ -26,49 +28,104 @@ pub(crate) fn open<T: Element>(
     if options.threads > MAX_THREADS || !(1..=MAX_IN_FLIGHT).contains(&options.in_flight) {
         return Err(OpenError::Options { threads: options.threads, in_flight: options.in_flight });
     }
-    let index = load::<T>(directory)?;
-    let keys = Arc::new(directory.keys()?.map_or(Keys::Identity, Keys::Listed));
-    let graph = directory.graph()?;
-    let direct = if options.engine == EngineChoice::Mmap { Direct::Off } else { options.direct };
-    let opened = open_for_reads(graph.path(), direct).map_err(|source| OpenError::Graph {
-        path: graph.path().to_owned(),
-        direct,
-        source,
-    })?;
-    let host = HostOptions {
-        cpus: choose_cpus(options.threads),
-        pin: options.pin,
-        in_flight: options.in_flight,
-        spin: options.spin,
-        target: ReadTarget {
-            file: Arc::from(graph.path()),
-            layout: *graph.layout(),
-            blocks: u64::from(graph.blocks()),
-        },
-        keys: keys.clone(),
-    };
-    let mut warnings: Vec<String> = opened.warning.iter().cloned().collect();
-    let (executors, engine) = start(&index, &opened, &host, options.engine, &mut warnings)?;
-    for warning in &warnings {
-        log::warn!("{warning}");
+    match directory.manifest().kind {
+        IndexKind::Graph => {
+            let index = load::<T>(directory)?;
+            let graph = directory.graph()?;
+            let target = ReadTarget {
+                file: Arc::from(graph.path()),
+                layout: graph.layout().block_layout(),
+                blocks: u64::from(graph.blocks()),
+            };
+            let memory = index.estimates.memory_bytes() as u64;
+            Opening { directory, options, target, memory }.start(&index)
+        }
+        IndexKind::Postings { .. } => {
+            let (index, target) = load_postings::<T>(directory)?;
+            let memory = index.memory_bytes() as u64;
+            Opening { directory, options, target, memory }.start(&index)
+        }
     }
+}
+
+/// An index on its way to its cores.
+struct Opening<'a> {
+    directory: &'a IndexDirectory,
+    options: &'a OpenOptions,
+    target: ReadTarget,
+    /// Bytes of memory that its searches share, beside the keys.
+    memory: u64,
+}
+
+impl Opening<'_> {
+    fn start<X: Searched>(self, index: &Arc<X>) -> Result<Opened<X::Element>, OpenError> {
+        let Self { directory, options, target, memory } = self;
+        let (manifest, file) = (directory.manifest(), target.file.clone());
+        let keys = Arc::new(directory.keys()?.map_or(Keys::Identity, Keys::Listed));
+        let direct = if options.engine == EngineChoice::Mmap { Direct::Off } else { options.direct };
+        let opened = open_for_reads(&file, direct).map_err(|source| OpenError::Graph {
+            path: file.to_path_buf(),
+            direct,
+            source,
+        })?;
+        let host = HostOptions {
+            cpus: choose_cpus(options.threads),
+            pin: options.pin,
+            in_flight: options.in_flight,
+            spin: options.spin,
+            target,
+            metric: manifest.metric,
+            keys: keys.clone(),
+        };
+        let mut warnings: Vec<String> = opened.warning.iter().cloned().collect();
+        let (executors, engine) = start(index, &opened, &host, options.engine, &mut warnings)?;
+        for warning in &warnings {
+            log::warn!("{warning}");
+        }
+        let info = IndexInfo {
+            nodes: u64::from(manifest.nodes),
+            kind: manifest.kind,
+            layout: manifest.layout,
+            metric: manifest.metric,
+            code_bytes: manifest.codes.bytes_per_node(),
+            parameters: manifest.parameters.clone(),
+            build_id: manifest.build_id.to_string(),
+            engine,
+            direct: opened.direct,
+            file_system: opened.medium.file_system,
+            threads: host.cpus.len(),
+            in_flight: host.in_flight,
+            memory_bytes: memory + keys.bytes(),
+            warnings,
+        };
+        Ok(Opened { executors, info })
+    }
+}
+
+/// Loads what probes share.
+fn load_postings<T: Element>(
+    directory: &IndexDirectory,
+) -> Result<(Arc<PostingIndex<T>>, ReadTarget), OpenError> {
     let manifest = directory.manifest();
-    let info = IndexInfo {
-        nodes: u64::from(index.nodes),
-        layout: index.layout,
-        metric: manifest.metric,
-        code_bytes: manifest.codes.bytes_per_node(),
-        parameters: manifest.parameters.clone(),
-        build_id: manifest.build_id.to_string(),
-        engine,
-        direct: opened.direct,
-        file_system: opened.medium.file_system,
-        threads: host.cpus.len(),
-        in_flight: host.in_flight,
-        memory_bytes: index.estimates.memory_bytes() as u64 + keys.bytes(),
-        warnings,
+    let file = directory.postings()?;
+    let layout = *file.layout();
+    let target = ReadTarget {
+        file: Arc::from(file.path()),
+        layout: layout.blocks(),
+        blocks: u64::from(file.postings()),
     };
-    Ok(Opened { executors, info })
+    let centroids = directory.centroids::<T>()?.ok_or_else(|| StorageError::MissingMember {
+        path: directory.path().join(MemberKind::Centroids.file_name()),
+    })?;
+    let entry = manifest.entry.map(|node| node.0);
+    let index = PostingIndex {
+        layout,
+        nodes: manifest.nodes,
+        distance: Distance::new(manifest.metric, manifest.layout.dim()),
+        graph: Graph::from_lists(&centroids.lists, manifest.layout.degree(), entry),
+        centroids: centroids.vectors,
+    };
+    Ok((Arc::new(index), target))
 }
 
 fn load<T: Element>(directory: &IndexDirectory) -> Result<Arc<SearchIndex<T>>, OpenError> {
@@ -100,13 +157,13 @@ fn load<T: Element>(directory: &IndexDirectory) -> Result<Arc<SearchIndex<T>>, O
     }))
 }
 
-fn start<T: Element>(
-    index: &Arc<SearchIndex<T>>,
+fn start<X: Searched>(
+    index: &Arc<X>,
     opened: &OpenedFile,
     host: &HostOptions,
     wanted: EngineChoice,
     warnings: &mut Vec<String>,
-) -> Result<(Executors<T>, EngineChoice), OpenError> {
+) -> Result<(Executors<X::Element>, EngineChoice), OpenError> {
     let failed = |engine, cause: String| OpenError::Engine { engine, cause };
     if matches!(wanted, EngineChoice::Auto | EngineChoice::Glommio) {
         match Executors::start_glommio(index, &opened.file, host) {
