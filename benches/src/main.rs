@@ -1,6 +1,7 @@
 //! The gleann command line. Verbs parse and check their arguments here and nowhere below.
 
 mod build_index;
+mod build_spann;
 mod check_index;
 mod dataset;
 mod demo;
