@@ -1,12 +1,14 @@
 //! The gleann command line. Verbs parse and check their arguments here and nowhere below.
 
 mod build_index;
+mod cache_choice;
 mod check_index;
 mod dataset;
 mod demo;
 mod ground_truth;
 mod peers;
 mod plot;
+mod preset;
 mod progress;
 mod row;
 mod run_bench;
