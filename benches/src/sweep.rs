@@ -1,10 +1,10 @@
 //! The axes of a search and their product. One grammar for the command line, experiment files, presets and result
 //! lines; an axis is declared once, here.
 
-use crate::cache_choice::CacheChoice;
 use crate::run_bench::Section;
 use gleann::{
-    EngineChoice, Entry, Expansion, MAX_IN_FLIGHT, MAX_THREADS, SearchKind, SearchOptions, Stop, Width,
+    CachePolicy, EngineChoice, Entry, Expansion, MAX_IN_FLIGHT, MAX_THREADS, SearchKind, SearchOptions, Stop,
+    Width,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -56,7 +56,7 @@ macro_rules! axes {
         $($(#[$doc:meta])* $axis:ident: $kind:ty = $default:expr, $parse:expr;)*
     }) => {
         $(#[$about])*
-        #[derive(Debug, Clone, Copy, PartialEq)]
+        #[derive(Debug, Clone, PartialEq)]
         pub struct $point {
             $($(#[$doc])* pub $axis: $kind,)*
         }
@@ -105,7 +105,9 @@ macro_rules! axes {
             pub fn points(&self, base: $point) -> Vec<$point> {
                 let mut points = vec![base];
                 $(if !self.$axis.is_empty() {
-                    let vary = |point: $point| self.$axis.iter().map(move |&$axis| $point { $axis, ..point });
+                    let vary = |point: $point| {
+                        self.$axis.iter().map(move |$axis| $point { $axis: $axis.clone(), ..point.clone() })
+                    };
                     points = points.into_iter().flat_map(vary).collect();
                 })*
                 points
@@ -123,9 +125,9 @@ axes! {
         threads: u32 = 0, |given: &str| count(given, 0, MAX_THREADS as u32);
         /// Searches interleaved per thread [default: 8]
         in_flight: u32 = 8, |given: &str| count(given, 1, MAX_IN_FLIGHT as u32);
-        /// Records held in memory: none, sssp:BYTES, hot:BYTES, or a share of the records such as sssp:0.1%
+        /// Records held in memory: none, sssp:SIZE or hot:SIZE, SIZE in bytes (64MiB) or of the records (0.1%)
         /// [default: none]
-        cache: CacheChoice = CacheChoice::None, text::<CacheChoice>;
+        cache: CachePolicy = CachePolicy::None, text::<CachePolicy>;
     }
 }
 
@@ -156,6 +158,8 @@ fn count(given: &str, least: u32, most: u32) -> Result<u32, String> {
     number.ok_or_else(|| format!("expected a whole number from {least} to {most}"))
 }
 
+impl Copy for SearchPoint {}
+
 impl SearchPoint {
     /// The options of a search at this point.
     pub fn options(self) -> SearchOptions {
@@ -180,7 +184,7 @@ pub struct Sweep {
 impl Sweep {
     /// Combinations of the open parameters, first axis slowest.
     pub fn open_points(&self) -> Vec<OpenPoint> {
-        self.open.points(self.open_base)
+        self.open.points(self.open_base.clone())
     }
 
     /// Combinations of the search parameters, list length fastest; [`LISTS`] where no list is named.

@@ -30,7 +30,6 @@
 
 use super::embedded::EMBEDDED;
 use super::recipe::Recipe;
-use crate::cache_choice::CacheChoice;
 use crate::run_bench::Section;
 use crate::sweep::{OpenPoint, SearchPoint};
 use anyhow::{Context, Result, bail, ensure};
@@ -48,8 +47,8 @@ pub struct Preset {
     pub recipe: Recipe,
     /// How it searches; the list length is the caller's.
     pub search: SearchPoint,
-    /// What it holds in memory.
-    pub cache: CacheChoice,
+    /// How it opens an index: its cache; the rest is the caller's.
+    pub open: OpenPoint,
 }
 
 impl Preset {
@@ -89,7 +88,7 @@ impl Preset {
         let about = needed(top.text("about")?, "about")?;
         let recipe = Recipe::read(top.section("build")?)?;
         let mut preset =
-            Self { name, about, recipe, search: SearchPoint::default(), cache: CacheChoice::None };
+            Self { name, about, recipe, search: SearchPoint::default(), open: OpenPoint::default() };
         preset.read_search(top.section("search")?)?;
         top.finish()?;
         preset.check(file)?;
@@ -102,13 +101,8 @@ impl Preset {
     /// A value is not understood, or given more than once.
     pub fn read_search(&mut self, mut section: Section) -> Result<()> {
         self.search = SearchPoint::read(&mut section, self.search)?;
-        self.cache = section.one("cache", str::parse)?.unwrap_or(self.cache);
+        self.open = OpenPoint::read(&mut section, self.open.clone())?;
         section.finish()
-    }
-
-    /// How it opens an index, other things as in `point`.
-    pub fn opening(&self, point: OpenPoint) -> OpenPoint {
-        OpenPoint { cache: self.cache, ..point }
     }
 
     /// Makes sure that build and search go together.
@@ -128,8 +122,9 @@ impl Preset {
 
 #[cfg(test)]
 mod tests {
+    use super::super::recipe::{Codes, Packing};
     use super::*;
-    use gleann::{Expansion, SearchKind, Width};
+    use gleann::{CachePolicy, Expansion, SearchKind, Width};
 
     #[test]
     fn every_preset_is_legal_and_named_as_its_file() {
@@ -170,11 +165,11 @@ mod tests {
             let preset = Preset::load(name).unwrap();
             let (recipe, search) = (&preset.recipe, preset.search);
             let found = [
-                recipe.codes != super::super::Codes::Off,
-                preset.cache != CacheChoice::None,
+                recipe.codes != Codes::Off,
+                preset.open.cache != CachePolicy::None,
                 search.entry != Entry::Medoid,
-                recipe.packing == super::super::Packing::PageShuffle,
-                recipe.codes == super::super::Codes::Record,
+                recipe.packing == Packing::PageShuffle,
+                recipe.codes == Codes::Record,
                 matches!(search.width, Width::Dynamic { .. }),
                 search.search == SearchKind::Pipe,
                 matches!(search.expansion, Expansion::Page { .. }),

@@ -162,7 +162,10 @@ impl Recipe {
     }
 
     /// Whether this build can make it.
-    fn possible(&self) -> Result<()> {
+    ///
+    /// # Errors
+    /// It cannot; the message says what is missing.
+    pub fn possible(&self) -> Result<()> {
         ensure!(self.system == System::Graph, pending("inverted lists (spann)"));
         ensure!(self.packing == Packing::ById, pending("packing page-shuffle"));
         ensure!(self.codes == Codes::Memory, pending("codes outside of memory"));

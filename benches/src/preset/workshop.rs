@@ -61,16 +61,21 @@ impl Workshop {
         self.fitted(recipe).options(base)
     }
 
-    /// Seconds its build takes, roughly; none where it is there.
+    /// Seconds until all of these are built, roughly; those that this build cannot make count nothing.
     ///
     /// # Errors
-    /// It cannot be built.
-    pub fn rough_seconds(&self, recipe: &Recipe) -> Result<f64> {
-        let path = self.path(recipe);
-        if path.join("MANIFEST").exists() {
-            return Ok(0.0);
+    /// The vectors cannot be built over.
+    pub fn rough_seconds(&self, recipes: &[Recipe]) -> Result<f64> {
+        let mut paths: Vec<PathBuf> = Vec::new();
+        let mut seconds = 0.0;
+        for recipe in recipes.iter().filter(|recipe| recipe.possible().is_ok()) {
+            let path = self.path(recipe);
+            if !path.join("MANIFEST").exists() && !paths.contains(&path) {
+                seconds += self.options(recipe)?.plan(&self.source, &path)?.rough_seconds;
+                paths.push(path);
+            }
         }
-        Ok(self.options(recipe)?.plan(&self.source, &path)?.rough_seconds)
+        Ok(seconds)
     }
 
     /// A code has at most one byte a dimension.

@@ -7,6 +7,7 @@ use super::measure::measure;
 use super::presets::{self, PresetArgs};
 use super::table;
 use crate::peers;
+use crate::reproduce;
 use crate::row::{Row, append_rows, read_rows};
 use crate::sweep::{OpenAxes, OpenPoint, SearchAxes, SearchPoint, Sweep};
 use anyhow::{Context, Result, bail, ensure};
@@ -81,6 +82,8 @@ pub(super) enum Target {
     Peers(Box<peers::PeersArgs>),
     /// What this disk can do: random reads at growing depth
     Device(DeviceArgs),
+    /// The figures and tables of the design-space study, with our numbers beside the paper's
+    Reproduce(Box<reproduce::ReproduceArgs>),
 }
 
 /// A run with everything decided.
@@ -126,8 +129,9 @@ pub struct Point {
 /// Every combination of a sweep under one name.
 pub fn points(name: &str, sweep: &Sweep) -> Vec<Point> {
     let searches = sweep.search_points();
-    let all = |open| {
-        searches.iter().map(move |&search| Point { name: name.to_owned(), open, search }).collect::<Vec<_>>()
+    let all = |open: OpenPoint| {
+        let of_open = |&search: &SearchPoint| Point { name: name.to_owned(), open: open.clone(), search };
+        searches.iter().map(of_open).collect::<Vec<_>>()
     };
     sweep.open_points().into_iter().flat_map(all).collect()
 }
@@ -140,6 +144,7 @@ pub fn run(args: RunBenchArgs) -> Result<()> {
     match args.target {
         Some(Target::Peers(args)) => return peers::run(*args),
         Some(Target::Device(args)) => return device::run(args),
+        Some(Target::Reproduce(args)) => return reproduce::run(*args),
         None => {}
     }
     if let (Some(results), Some(path)) = (&args.check, &args.experiment) {

@@ -6,11 +6,10 @@ use super::facts::{environment, place, resident_bytes};
 use super::load::{Answers, Load, Questions};
 use super::table;
 use super::workload::Workload;
-use crate::cache_choice::CacheChoice;
 use crate::row::{Cost, Environment, Latency, Place, Row, median_row};
-use crate::sweep::{OpenPoint, SearchPoint};
-use anyhow::{Result, bail, ensure};
-use gleann::{Direct, Element, ElementType, EngineChoice, Index, OpenOptions, process_cpu};
+use crate::sweep::SearchPoint;
+use anyhow::{Result, bail};
+use gleann::{Direct, Element, ElementType, EngineChoice, Entry, Index, OpenOptions, process_cpu};
 use gleann_storage::IndexDirectory;
 use half::f16;
 use std::time::{Duration, Instant};
@@ -44,7 +43,7 @@ struct Bench<'a, T: Element> {
 }
 
 struct Opened {
-    point: OpenPoint,
+    options: OpenOptions,
     index: Index,
     environment: Environment,
     place: Place,
@@ -62,7 +61,7 @@ impl<'a, T: Element> Bench<'a, T> {
         let mut rows = Vec::new();
         for round in 1..=self.job.rounds {
             for (at, point) in points.iter().enumerate() {
-                self.open(point.open, point.search)?;
+                self.open(point)?;
                 rounds[at].push(self.point(point)?);
                 if round < self.job.rounds {
                     table::tell_round(round, &rounds[at]);
@@ -77,13 +76,13 @@ impl<'a, T: Element> Bench<'a, T> {
     }
 
     /// Opens the index as `point` wants it, unless it is open so. One is open at a time: rings count against a limit.
-    fn open(&mut self, point: OpenPoint, first: SearchPoint) -> Result<()> {
-        if self.opened.as_ref().is_some_and(|opened| opened.point == point) {
+    fn open(&mut self, point: &Point) -> Result<()> {
+        let options = open_options(point);
+        if self.opened.as_ref().is_some_and(|opened| opened.options == options) {
             return Ok(());
         }
         self.opened = None;
-        let options = open_options(point)?;
-        let index = Index::open(&self.job.index, options)?;
+        let index = Index::open(&self.job.index, options.clone())?;
         let info = index.info();
         for warning in &info.warnings {
             if !self.told.contains(warning) {
@@ -100,8 +99,8 @@ impl<'a, T: Element> Bench<'a, T> {
             );
         }
         let (environment, place) = (environment(info), place(&self.directory, info));
-        self.warm_up(&index, first)?;
-        self.opened = Some(Opened { point, index, environment, place });
+        self.warm_up(&index, point.search)?;
+        self.opened = Some(Opened { options, index, environment, place });
         Ok(())
     }
 
@@ -174,20 +173,19 @@ impl<'a, T: Element> Bench<'a, T> {
     }
 }
 
-/// How `point` wants an index to be opened.
-fn open_options(point: OpenPoint) -> Result<OpenOptions> {
-    ensure!(
-        point.cache == CacheChoice::None,
-        "cache {}: this version of gleann holds no records in memory; expected none",
-        point.cache
-    );
-    Ok(OpenOptions {
-        engine: point.engine,
-        threads: point.threads as usize,
-        in_flight: point.in_flight as usize,
+/// How `point` wants an index to be opened. The navigation graph is loaded for those who begin at it only: it takes
+/// memory, and a cache grows from its nodes too.
+fn open_options(point: &Point) -> OpenOptions {
+    let open = &point.open;
+    OpenOptions {
+        engine: open.engine,
+        threads: open.threads as usize,
+        in_flight: open.in_flight as usize,
+        cache: open.cache.clone(),
+        mem_graph: point.search.entry != Entry::Medoid,
         direct: Direct::Prefer,
         ..OpenOptions::default()
-    })
+    }
 }
 
 fn cost(answers: &Answers, spent: &Gauges) -> Cost {

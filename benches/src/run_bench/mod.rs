@@ -15,5 +15,6 @@ mod workload;
 pub use command::{Job, Point, RunBenchArgs, points, run, run_job};
 pub use facts::load_average;
 pub use load::Load;
+pub use measure::measure;
 pub use section::Section;
 pub use table::optional;

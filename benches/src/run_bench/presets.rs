@@ -3,12 +3,12 @@
 use super::command::{Job, Point, RunBenchArgs, carry_out, from_flags, points, prepare};
 use super::measure::measure;
 use super::table;
-use crate::build_index::parse_bytes;
 use crate::preset::{Built, Preset, Workshop, sharing};
 use crate::row::{Row, append_rows, median_row};
 use crate::sweep::Sweep;
 use anyhow::{Result, ensure};
 use gleann::Metric;
+use gleann::parse_bytes;
 use gleann_vector::VectorFile;
 use std::path::PathBuf;
 
@@ -55,7 +55,7 @@ pub fn run(args: &RunBenchArgs) -> Result<()> {
 /// A preset with the axes that the flags name in place of its own.
 fn preset_points(args: &RunBenchArgs, preset: &Preset) -> Vec<Point> {
     let (open, search) = (args.knobs.open.clone(), args.knobs.search.clone());
-    let open_base = preset.opening(Sweep::default().open_base);
+    let open_base = preset.open.clone();
     points(&preset.name, &Sweep { open, search, open_base, search_base: preset.search })
 }
 

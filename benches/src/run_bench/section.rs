@@ -78,14 +78,6 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// Text or a list of texts, if the key is there.
-    pub fn texts(&mut self, key: &str) -> Result<Option<Vec<String>>> {
-        self.each(key, |section, key, value| {
-            let text = value.as_str().filter(|text| !text.is_empty());
-            Ok(text.with_context(|| section.expected(key, &value.to_string(), "text in quotes"))?.to_owned())
-        })
-    }
-
     /// Whether the key is there.
     pub fn has(&self, key: &str) -> bool {
         self.table.is_some_and(|table| table.contains_key(key))

@@ -29,7 +29,9 @@ pub struct IndexInfo {
     pub threads: usize,
     /// Searches a core interleaves.
     pub in_flight: usize,
-    /// Bytes of memory the shared parts take: codes, codebook, keys.
+    /// Records that the cache holds.
+    pub cached_records: u64,
+    /// Bytes of memory the shared parts take: codes, codebook, keys, navigation graph, cache.
     pub memory_bytes: u64,
     /// Why the index is not read as was preferred.
     pub warnings: Vec<String>,

@@ -1,5 +1,6 @@
 //! Opening an index: load what searches share, choose the disk, start the cores.
 
+use crate::cache::load_cache;
 use crate::error::OpenError;
 use crate::executor::{Executors, HostOptions, allowed_cpus};
 use crate::info::IndexInfo;
@@ -26,9 +27,9 @@ pub(crate) fn open<T: Element>(
     if options.threads > MAX_THREADS || !(1..=MAX_IN_FLIGHT).contains(&options.in_flight) {
         return Err(OpenError::Options { threads: options.threads, in_flight: options.in_flight });
     }
-    let index = load::<T>(directory)?;
-    let keys = Arc::new(directory.keys()?.map_or(Keys::Identity, Keys::Listed));
     let graph = directory.graph()?;
+    let index = Arc::new(load_cache(load::<T>(directory)?, &graph, &options.cache)?);
+    let keys = Arc::new(directory.keys()?.map_or(Keys::Identity, Keys::Listed));
     let direct = if options.engine == EngineChoice::Mmap { Direct::Off } else { options.direct };
     let opened = open_for_reads(graph.path(), direct).map_err(|source| OpenError::Graph {
         path: graph.path().to_owned(),
@@ -65,13 +66,14 @@ pub(crate) fn open<T: Element>(
         file_system: opened.medium.file_system,
         threads: host.cpus.len(),
         in_flight: host.in_flight,
-        memory_bytes: index.estimates.memory_bytes() as u64 + keys.bytes(),
+        cached_records: index.cache.held() as u64,
+        memory_bytes: (index.estimates.memory_bytes() + index.cache.memory_bytes()) as u64 + keys.bytes(),
         warnings,
     };
     Ok(Opened { executors, info })
 }
 
-fn load<T: Element>(directory: &IndexDirectory) -> Result<Arc<SearchIndex<T>>, OpenError> {
+fn load<T: Element>(directory: &IndexDirectory) -> Result<SearchIndex<T>, OpenError> {
     let manifest = directory.manifest();
     let path = directory.path().to_owned();
     let (Some(codebook), Some(codes)) = (directory.codebook()?, directory.codes()?) else {
@@ -90,14 +92,14 @@ fn load<T: Element>(directory: &IndexDirectory) -> Result<Arc<SearchIndex<T>>, O
         )));
     }
     let codes = Codes::new(codes, &codebook).map_err(|error| wrong(&error))?;
-    Ok(Arc::new(SearchIndex {
+    Ok(SearchIndex {
         layout: manifest.layout,
         nodes: manifest.nodes,
         distance: Distance::new(manifest.metric, manifest.layout.dim()),
         estimates: Estimates::Memory { codebook, codes },
         entry: EntryPoints { medoid: manifest.entry.map(|node| node.0), mem_graph: None },
-        cache: Cache::empty(),
-    }))
+        cache: Cache::Empty,
+    })
 }
 
 fn start<T: Element>(
