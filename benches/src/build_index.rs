@@ -1,5 +1,6 @@
 //! `build-index`: what will be made, how far it is, what was made.
 
+use crate::mem_graph_args::MemGraphArgs;
 use crate::progress::Console;
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -37,6 +38,8 @@ pub struct BuildArgs {
     /// Bytes of a page: 4096, 8192 or 16384
     #[arg(long, default_value_t = 4096)]
     page_size: usize,
+    #[command(flatten)]
+    mem_graph: MemGraphArgs,
     /// Most memory the build may take, such as 512MiB or 8GiB; smaller budgets build in shards
     #[arg(long, default_value = "8GiB", value_parser = parse_bytes)]
     memory_budget: u64,
@@ -114,6 +117,7 @@ impl BuildArgs {
             alpha: self.alpha,
             pq_bytes: self.pq_bytes,
             page_size: self.page_size,
+            mem_graph: self.mem_graph.options(),
             memory_budget: self.memory_budget,
             threads: self.threads,
             seed: self.seed,
@@ -140,6 +144,9 @@ fn print_plan(plan: &BuildPlan, args: &BuildArgs) {
              budget at once",
             plan.threads
         ),
+    }
+    if let Some(graph) = plan.mem_graph {
+        println!("        and a navigation graph over {} vectors, {}", graph.nodes, bytes(graph.bytes));
     }
     if let Some(most) = plan.deciding() {
         println!(

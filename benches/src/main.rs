@@ -6,6 +6,7 @@ mod check_index;
 mod dataset;
 mod demo;
 mod ground_truth;
+mod mem_graph_args;
 mod peers;
 mod plot;
 mod preset;

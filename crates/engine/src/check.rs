@@ -1,6 +1,7 @@
 //! Checking an index: everything that its files prove, and what takes a quantiser and a graph to know.
 
 use crate::build::{BuildReport, read_report};
+use crate::mem_graph::check_mem_graph;
 use gleann_graph::{AdjacencyRows, ListBlock, reachable};
 use gleann_quant::Codebook;
 use gleann_storage::{
@@ -60,7 +61,7 @@ impl IndexCheck {
         }
     }
 
-    fn problem(&mut self, file: &str, offset: Option<u64>, message: impl ToString) {
+    pub(crate) fn problem(&mut self, file: &str, offset: Option<u64>, message: impl ToString) {
         self.problem_count += 1;
         if self.problems.len() < LISTED_PROBLEMS {
             self.problems.push(Problem { file: file.into(), offset, message: message.to_string() });
@@ -70,7 +71,8 @@ impl IndexCheck {
 
 /// Checks the index in `dir`: every length and checksum, every record, key and code; that the codebook is one
 /// and belongs to the index; that every vector can be reached; on a sample, that codes are those of their
-/// vectors; and that the report agrees with the index. Memory: a few MiB, two bits a vector, the keys.
+/// vectors; that all of the navigation graph can be reached and goes by the vectors; and that the report agrees with
+/// the index. Memory: a few MiB, two bits a vector, the keys.
 ///
 /// # Errors
 /// There is no manifest that could be believed, so nothing can be checked; or `progress` asked to stop.
@@ -88,6 +90,8 @@ pub fn check_index(dir: &Path, progress: &dyn Progress) -> Result<IndexCheck, St
     if check.is_sound() {
         check_reachability(&mut check, &index, progress)?;
         check_codes(&mut check, &index, progress)?;
+        let codebook = index.codebook()?.and_then(|bytes| Codebook::from_bytes(&bytes).ok());
+        check_mem_graph(&mut check, &index, codebook.as_ref(), progress)?;
     }
     Ok(check)
 }

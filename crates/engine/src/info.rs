@@ -4,6 +4,15 @@ use crate::options::EngineChoice;
 use gleann_storage::{BuildParameters, Layout};
 use gleann_vector::Metric;
 
+/// The navigation graph of an open index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemGraphInfo {
+    /// Vectors in it.
+    pub nodes: u64,
+    /// Bytes of memory it takes.
+    pub bytes: u64,
+}
+
 /// What an open index is and how it is read; for reports.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexInfo {
@@ -31,6 +40,8 @@ pub struct IndexInfo {
     pub in_flight: usize,
     /// Records that the cache holds.
     pub cached_records: u64,
+    /// The navigation graph, where the index has one and it is loaded.
+    pub mem_graph: Option<MemGraphInfo>,
     /// Bytes of memory the shared parts take: codes, codebook, keys, navigation graph, cache.
     pub memory_bytes: u64,
     /// Why the index is not read as was preferred.

@@ -36,13 +36,15 @@ mod index;
 mod info;
 mod io;
 mod keys;
+mod mem_graph;
+mod node_vectors;
 mod open;
 mod options;
 mod size;
 
 pub use build::{
-    BuildError, BuildOptions, BuildPhase, BuildPlan, BuildReport, GraphPlan, MEMORY_OVERHEAD, PhaseMemory,
-    PhaseReport, build, build_from_rows,
+    BuildError, BuildOptions, BuildPhase, BuildPlan, BuildReport, GraphPlan, MEMORY_OVERHEAD,
+    MemGraphOptions, MemGraphPlan, PhaseMemory, PhaseReport, Sampling, build, build_from_rows,
 };
 pub use cache::{CachePolicy, CacheSize};
 pub use check::{IndexCheck, check_index};
@@ -53,7 +55,7 @@ pub use gleann_search::{
 };
 pub use gleann_vector::{Element, ElementType, FileError, Key, Matrix, Metric, Progress, Silent, VectorFile};
 pub use index::{CancelToken, Index, SearchResult};
-pub use info::IndexInfo;
+pub use info::{IndexInfo, MemGraphInfo};
 pub use io::Direct;
 pub use options::{EngineChoice, MAX_IN_FLIGHT, MAX_THREADS, OpenOptions};
 pub use size::{bytes, parse_bytes};

@@ -3,9 +3,10 @@
 use crate::cache::load_cache;
 use crate::error::OpenError;
 use crate::executor::{Executors, HostOptions, allowed_cpus};
-use crate::info::IndexInfo;
+use crate::info::{IndexInfo, MemGraphInfo};
 use crate::io::{Direct, OpenedFile, map_file, open_for_reads};
 use crate::keys::Keys;
+use crate::mem_graph::load_mem_graph;
 use crate::options::{EngineChoice, MAX_IN_FLIGHT, MAX_THREADS, OpenOptions};
 use gleann_quant::{Codebook, Codes};
 use gleann_search::{Cache, EntryPoints, Estimates, SearchIndex};
@@ -28,7 +29,7 @@ pub(crate) fn open<T: Element>(
         return Err(OpenError::Options { threads: options.threads, in_flight: options.in_flight });
     }
     let graph = directory.graph()?;
-    let index = Arc::new(load_cache(load::<T>(directory)?, &graph, &options.cache)?);
+    let index = Arc::new(load_cache(load::<T>(directory, options)?, &graph, &options.cache)?);
     let keys = Arc::new(directory.keys()?.map_or(Keys::Identity, Keys::Listed));
     let direct = if options.engine == EngineChoice::Mmap { Direct::Off } else { options.direct };
     let opened = open_for_reads(graph.path(), direct).map_err(|source| OpenError::Graph {
@@ -54,6 +55,11 @@ pub(crate) fn open<T: Element>(
         log::warn!("{warning}");
     }
     let manifest = directory.manifest();
+    let mem_graph = index
+        .entry
+        .mem_graph
+        .as_ref()
+        .map(|graph| MemGraphInfo { nodes: graph.nodes().len() as u64, bytes: graph.memory_bytes() as u64 });
     let info = IndexInfo {
         nodes: u64::from(index.nodes),
         layout: index.layout,
@@ -67,13 +73,16 @@ pub(crate) fn open<T: Element>(
         threads: host.cpus.len(),
         in_flight: host.in_flight,
         cached_records: index.cache.held() as u64,
-        memory_bytes: (index.estimates.memory_bytes() + index.cache.memory_bytes()) as u64 + keys.bytes(),
+        mem_graph,
+        memory_bytes: (index.estimates.memory_bytes() + index.cache.memory_bytes()) as u64
+            + mem_graph.map_or(0, |graph| graph.bytes)
+            + keys.bytes(),
         warnings,
     };
     Ok(Opened { executors, info })
 }
 
-fn load<T: Element>(directory: &IndexDirectory) -> Result<SearchIndex<T>, OpenError> {
+fn load<T: Element>(directory: &IndexDirectory, options: &OpenOptions) -> Result<SearchIndex<T>, OpenError> {
     let manifest = directory.manifest();
     let path = directory.path().to_owned();
     let (Some(codebook), Some(codes)) = (directory.codebook()?, directory.codes()?) else {
@@ -92,12 +101,13 @@ fn load<T: Element>(directory: &IndexDirectory) -> Result<SearchIndex<T>, OpenEr
         )));
     }
     let codes = Codes::new(codes, &codebook).map_err(|error| wrong(&error))?;
+    let mem_graph = if options.mem_graph { load_mem_graph(directory, Some(&codebook))? } else { None };
     Ok(SearchIndex {
         layout: manifest.layout,
         nodes: manifest.nodes,
         distance: Distance::new(manifest.metric, manifest.layout.dim()),
         estimates: Estimates::Memory { codebook, codes },
-        entry: EntryPoints { medoid: manifest.entry.map(|node| node.0), mem_graph: None },
+        entry: EntryPoints { medoid: manifest.entry.map(|node| node.0), mem_graph },
         cache: Cache::Empty,
     })
 }

@@ -4,7 +4,7 @@
 mod building;
 
 use building::{build_sound, clustered, file, graph, options, recall};
-use gleann::{BuildOptions, GraphPlan, build};
+use gleann::{BuildOptions, GraphPlan, MemGraphOptions, Sampling, build};
 use gleann_vector::{Matrix, Metric, RowSource, Silent, VectorFile};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,7 +16,9 @@ const BUDGET: u64 = 25 << 20;
 const PROGRAM: u64 = 10 << 20;
 
 fn frugal() -> BuildOptions {
-    BuildOptions { memory_budget: BUDGET, degree: 12, build_list: 16, ..options(Metric::L2) }
+    let mem_graph =
+        Some(MemGraphOptions { sampling: Sampling::Clustered, share: 0.1, ..MemGraphOptions::default() });
+    BuildOptions { memory_budget: BUDGET, degree: 12, build_list: 16, mem_graph, ..options(Metric::L2) }
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub use entry::{Entry, EntryPoints};
 pub use error::SearchError;
 pub use estimates::Estimates;
 pub use index::SearchIndex;
-pub use mem_graph::MemGraph;
+pub use mem_graph::{MemGraph, Points};
 pub use options::{MAX_LIST, MAX_WIDTH, OptionsError, SearchKind, SearchOptions};
 pub use page_search::Expansion;
 pub use stats::{Found, Hit, QueryStats};

@@ -11,7 +11,7 @@ use crate::error::SearchError;
 use crate::estimates::Estimates;
 use crate::index::SearchIndex;
 use crate::lists::Lists;
-use crate::mem_graph::Navigator;
+use crate::mem_graph::{Navigator, Sought};
 use crate::options::{OptionsError, SearchKind, SearchOptions};
 use crate::page_search::PageScratch;
 use crate::stats::QueryStats;
@@ -141,11 +141,11 @@ impl Traversal {
             floats.extend(query.iter().map(|x| x.to_f32()));
             self.table.fill(codebook, floats);
         }
-        self.enter(index)
+        self.enter(index, query)
     }
 
     /// Puts the entry points into the pool.
-    fn enter<T: Element>(&mut self, index: &SearchIndex<T>) -> Result<(), OptionsError> {
+    fn enter<T: Element>(&mut self, index: &SearchIndex<T>, query: &[T]) -> Result<(), OptionsError> {
         let Self { navigator, visited, scratch, table, stats, .. } = self;
         scratch.unseen.clear();
         scratch.estimates.clear();
@@ -160,7 +160,8 @@ impl Traversal {
             Entry::MemGraph { list, points } => {
                 let mem_graph = index.entry.mem_graph.as_ref().ok_or(OptionsError::NoMemGraph)?;
                 let size = (list.into(), points.into());
-                stats.comparisons += mem_graph.seeds(navigator, table, size, |id, estimate| {
+                let sought = Sought { table, distance: &index.distance, query };
+                stats.comparisons += mem_graph.seeds(navigator, &sought, size, |id, estimate| {
                     if visited.insert(id) {
                         scratch.unseen.push(id);
                         scratch.estimates.push(estimate);

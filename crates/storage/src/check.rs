@@ -7,6 +7,7 @@ use crate::code_file::load_codebook;
 use crate::error::StorageError;
 use crate::key_file::load_keys;
 use crate::manifest::{CodeFormat, Manifest};
+use crate::mem_graph_file::load_mem_graph;
 use crate::member::MemberKind;
 use crate::member_reader::{MemberReader, PIECE};
 use crate::report_file::{REPORT_NAME, read_report};
@@ -86,7 +87,7 @@ impl CheckReport {
 
 /// Checks the index in `dir`: every length, header and checksum; in every record the degree, the neighbour ids
 /// (in range, different, not the node's own) and the vector (finite); every code against the number of
-/// centroids; that keys are unique; that the report is the index's own. Memory: a few MiB, and the keys.
+/// centroids; that keys are unique; the navigation graph; that the report is the index's own. Memory: a few MiB, and the keys.
 ///
 /// # Errors
 /// There is no manifest that could be believed, so nothing can be checked; or `progress` asked to stop.
@@ -115,6 +116,11 @@ pub fn check_index(
     if let Some(name) = name(MemberKind::Keys) {
         let keys = report.take(name, load_keys(dir, &manifest))?.flatten();
         check_keys(&mut report, name, keys.unwrap_or_default());
+    }
+    if let Some(name) = name(MemberKind::MemGraph)
+        && let Some(graph) = report.take(name, load_mem_graph(dir, &manifest))?.flatten()
+    {
+        report.take_mem_graph(name, &graph, (&manifest, counts.as_deref()));
     }
     report.take(REPORT_NAME, read_report(dir, manifest.build_id))?;
     Ok(report)

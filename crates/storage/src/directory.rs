@@ -6,6 +6,7 @@ use crate::graph_file::GraphFile;
 use crate::key_file::load_keys;
 use crate::manifest::Manifest;
 use crate::manifest_file::MANIFEST_NAME;
+use crate::mem_graph_file::{StoredMemGraph, load_mem_graph};
 use crate::member_reader::MemberReader;
 use crate::report_file::read_report;
 use gleann_vector::{Key, Matrix};
@@ -78,6 +79,14 @@ impl IndexDirectory {
     /// As [`load_keys`].
     pub fn keys(&self) -> Result<Option<Vec<Key>>, StorageError> {
         load_keys(&self.path, &self.manifest)
+    }
+
+    /// Loads the navigation graph; `None` where the index has none.
+    ///
+    /// # Errors
+    /// As [`load_mem_graph`].
+    pub fn mem_graph(&self) -> Result<Option<StoredMemGraph>, StorageError> {
+        load_mem_graph(&self.path, &self.manifest)
     }
 
     /// Reads what the build measured.

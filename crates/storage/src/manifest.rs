@@ -4,10 +4,12 @@ use crate::build_id::BuildId;
 use crate::error::FieldError;
 use crate::header::HEADER_BYTES;
 use crate::layout::Layout;
+use crate::mem_graph_file;
 use crate::member::{MemberEntry, MemberKind};
 use crate::packing::Packing;
 use gleann_vector::{Metric, NodeId};
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 /// The longest codebook that is believed.
 pub const MAX_CODEBOOK_BYTES: u64 = 256 << 20;
@@ -84,19 +86,24 @@ impl Manifest {
     pub(crate) fn payload_offset(&self, kind: MemberKind) -> u32 {
         match kind {
             MemberKind::Graph => self.layout.page_size() as u32,
-            MemberKind::Codebook | MemberKind::Codes | MemberKind::Keys => HEADER_BYTES as u32,
+            MemberKind::Codebook | MemberKind::Codes | MemberKind::Keys | MemberKind::MemGraph => {
+                HEADER_BYTES as u32
+            }
         }
     }
 
-    /// Length the file of a kind must have; `None` for the codebook, whose form is not known here.
-    fn file_bytes(&self, kind: MemberKind) -> Option<u64> {
-        let nodes = u64::from(self.nodes);
+    /// Lengths the file of a kind may have: one only, but for the codebook, whose form is not known here, and the
+    /// navigation graph, which says its size itself.
+    fn file_bytes(&self, kind: MemberKind) -> RangeInclusive<u64> {
+        let (nodes, least) = (u64::from(self.nodes), HEADER_BYTES as u64);
+        let exactly = |bytes| bytes..=bytes;
         // At most 2³² · 8192 bytes: no overflow.
         match kind {
-            MemberKind::Graph => Some(self.layout.file_bytes(nodes)),
-            MemberKind::Codebook => None,
-            MemberKind::Codes => Some(HEADER_BYTES as u64 + nodes * self.codes.bytes_per_node() as u64),
-            MemberKind::Keys => Some(HEADER_BYTES as u64 + nodes * 8),
+            MemberKind::Graph => exactly(self.layout.file_bytes(nodes)),
+            MemberKind::Codebook => least..=least + MAX_CODEBOOK_BYTES,
+            MemberKind::Codes => exactly(least + nodes * self.codes.bytes_per_node() as u64),
+            MemberKind::Keys => exactly(least + nodes * 8),
+            MemberKind::MemGraph => mem_graph_file::plausible_bytes(self),
         }
     }
 
@@ -173,6 +180,7 @@ impl Manifest {
                     apart..=apart
                 }
                 MemberKind::Keys => usize::from(!self.packing.ids_are_rows())..=1,
+                MemberKind::MemGraph => 0..=1,
             };
             if !expected.contains(&count) {
                 let found = format!("{count} like {}", kind.file_name());
@@ -195,18 +203,11 @@ impl Manifest {
             let expected = "1 to 64 of a-z, 0-9, '.', '_' and '-', beginning with a letter";
             return Err(FieldError::new("a member name", found, expected));
         }
-        let least = HEADER_BYTES as u64;
         let expected = self.file_bytes(entry.kind);
-        let plausible = match expected {
-            Some(expected) => entry.bytes == expected,
-            None => (least..=least + MAX_CODEBOOK_BYTES).contains(&entry.bytes),
-        };
-        if !plausible {
+        if !expected.contains(&entry.bytes) {
             let found = format!("{} bytes for {}", entry.bytes, entry.name);
-            let expected = expected.map_or_else(
-                || format!("{least} to {}", least + MAX_CODEBOOK_BYTES),
-                |bytes| bytes.to_string(),
-            );
+            let (least, most) = expected.into_inner();
+            let expected = if least == most { least.to_string() } else { format!("{least} to {most}") };
             return Err(FieldError::new("the length of a member", found, expected));
         }
         Ok(())

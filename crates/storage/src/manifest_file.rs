@@ -119,7 +119,7 @@ impl BodyMember {
     fn into_entry(self) -> Result<MemberEntry, FieldError> {
         let kind = MemberKind::ALL.into_iter().find(|kind| kind.tag() == self.kind).ok_or_else(|| {
             let found = format!("\"{}\"", self.kind.escape_ascii());
-            FieldError::new("the kind of a member", found, "GRPH, BOOK, CODE or KEYS")
+            FieldError::new("the kind of a member", found, "GRPH, BOOK, CODE, KEYS or MEMG")
         })?;
         Ok(MemberEntry { kind, name: self.name, bytes: self.bytes, crc32c: self.crc32c })
     }

@@ -10,6 +10,8 @@ mod error;
 mod finish;
 mod input;
 mod lists;
+mod mem_graph;
+mod mem_graph_options;
 mod memory;
 mod merge;
 mod meter;
@@ -27,6 +29,7 @@ mod whole;
 mod work;
 
 pub use error::BuildError;
+pub use mem_graph_options::{MemGraphOptions, MemGraphPlan, Sampling};
 pub use memory::MEMORY_OVERHEAD;
 pub use options::BuildOptions;
 pub use phase::Phase as BuildPhase;

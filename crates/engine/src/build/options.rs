@@ -1,6 +1,7 @@
 //! What a build can be told.
 
 use super::BuildError;
+use super::mem_graph_options::MemGraphOptions;
 use gleann_graph::BuildParams;
 use gleann_quant::PqParams;
 use gleann_storage::Layout;
@@ -23,6 +24,8 @@ pub struct BuildOptions {
     pub pq_bytes: usize,
     /// Bytes of a page, the unit of a read: 4096, 8192 or 16384.
     pub page_size: usize,
+    /// The navigation graph at which searches may begin; `None`: there is none, they begin at the entry point.
+    pub mem_graph: Option<MemGraphOptions>,
     /// Most bytes of memory the build may take, beside 64 MiB for the program itself. The graph is built in
     /// shards where it does not fit at once.
     pub memory_budget: u64,
@@ -37,7 +40,7 @@ pub struct BuildOptions {
 }
 
 impl Default for BuildOptions {
-    /// L2, R = 64, L = 125, α = 1.2, 32 PQ bytes, pages of 4096 bytes, 8 GiB, all threads, seed 0, row numbers.
+    /// L2, R = 64, L = 125, α = 1.2, 32 PQ bytes, pages of 4096 bytes, no navigation graph, 8 GiB, all threads, seed 0, row numbers.
     fn default() -> Self {
         Self {
             metric: Metric::L2,
@@ -47,6 +50,7 @@ impl Default for BuildOptions {
             passes: BuildParams::default().passes,
             pq_bytes: 32,
             page_size: 4096,
+            mem_graph: None,
             memory_budget: 8 << 30,
             threads: 0,
             seed: 0,
@@ -89,6 +93,7 @@ impl BuildOptions {
         let layout = Layout::new(element, dim, self.degree, self.page_size)?;
         self.graph().check()?;
         self.quantiser().check(dim)?;
+        self.mem_graph.as_ref().map_or(Ok(()), MemGraphOptions::check)?;
         let most = u64::from(u32::MAX) - 1;
         if rows > most {
             let expected = format!("at most {most}; split the data over several indexes");

@@ -22,6 +22,8 @@ pub enum Phase {
     Repair,
     /// Vectors and lists are written as pages.
     Pages,
+    /// The navigation graph. Only where one is wanted.
+    MemGraph,
 }
 
 impl Phase {
@@ -36,6 +38,7 @@ impl Phase {
             Phase::Merge => "merge",
             Phase::Repair => "repair",
             Phase::Pages => "pages",
+            Phase::MemGraph => "memgraph",
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::cost::cpu_seconds;
 use super::disk::{free_bytes, used_bytes};
+use super::mem_graph_options::{MemGraphJob, MemGraphPlan};
 use super::memory::Sizes;
 use super::work::{Work, work_directory};
 use super::{BuildError, BuildOptions};
@@ -21,6 +22,8 @@ pub struct BuildPlan {
     pub index_bytes: u64,
     /// Whether the graph is built at once or in shards.
     pub graph: GraphPlan,
+    /// The navigation graph, where one is wanted.
+    pub mem_graph: Option<MemGraphPlan>,
     /// Rows that the codebook is trained on.
     pub training_rows: u64,
     /// Peak memory of every phase, beside 64 MiB for the program. The largest decides.
@@ -71,6 +74,7 @@ pub(crate) struct Jobs {
     pub piece_rows: usize,
     pub partition_sample: u64,
     pub merge_buffer: usize,
+    pub mem_graph: Option<MemGraphJob>,
 }
 
 impl BuildOptions {
@@ -103,8 +107,11 @@ impl BuildOptions {
             ShardPlan::Sharded { shards, params, bytes, .. } => (bytes, params, Some(shards)),
         };
         let (threads, building) = sizes.graph_threads(planned, wanted);
-        let memory = peaks(&sizes, shards, [("train", train), ("encode", encode), ("graph", building)])?;
-        let index_bytes = self.index_bytes(&rows, &layout);
+        let mut memory = peaks(&sizes, shards, [("train", train), ("encode", encode), ("graph", building)])?;
+        let mem_graph =
+            self.mem_graph.map(|options| sizes.mem_graph(&options, self.seed, wanted)).transpose()?;
+        memory.extend(mem_graph.map(|job| PhaseMemory { phase: "memgraph", bytes: job.peak }));
+        let index_bytes = self.index_bytes(&rows, &layout) + mem_graph.map_or(0, |job| job.plan.bytes);
         let plan = BuildPlan {
             rows: rows.rows,
             layout,
@@ -113,6 +120,7 @@ impl BuildOptions {
                 ShardPlan::OneShot { .. } => GraphPlan::OneShot,
                 ShardPlan::Sharded { shards, capacity, .. } => GraphPlan::Sharded { shards, capacity },
             },
+            mem_graph: mem_graph.map(|job| job.plan),
             training_rows,
             memory,
             memory_budget: self.memory_budget,
@@ -127,6 +135,7 @@ impl BuildOptions {
                 piece_rows: sizes.piece_rows(),
                 partition_sample: shards.map_or(0, |shards| sizes.partition_sample(shards)),
                 merge_buffer: sizes.merge_buffer(shards.unwrap_or(1)),
+                mem_graph,
             },
         };
         plan.expect_room(out)

@@ -21,8 +21,8 @@ pub(crate) const ADJACENCY: &str = "adjacency";
 pub(crate) const REPAIRED: &str = "adjacency.repaired";
 
 /// Inputs that the manifest has no field for: they go into its options.
-const MANIFEST_OPTIONS: [&str; 6] =
-    ["version", "training_rows", "shards", "shard_capacity", "max_candidates", "slack"];
+const MANIFEST_OPTIONS: [&str; 7] =
+    ["version", "training_rows", "shards", "shard_capacity", "max_candidates", "slack", "mem_graph"];
 
 /// Builds the index of the vectors in `source` into the directory `out`, which is made, or must be empty, or hold
 /// what an interrupted build of the same has left: then that is continued.
@@ -121,6 +121,7 @@ fn inputs(plan: &BuildPlan, options: &BuildOptions) -> Inputs {
         ("training_rows", plan.training_rows.to_string()),
         ("shards", shards.to_string()),
         ("shard_capacity", capacity.to_string()),
+        ("mem_graph", plan.jobs.mem_graph.map_or("none".into(), |job| job.description())),
     ];
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
@@ -185,6 +186,9 @@ impl<T: Element> Run<'_, T> {
         }
         self.phase(Phase::Pages, Self::write_pages)?;
         self.work.remove(self.repaired_file())?;
+        if let Some(job) = self.plan.jobs.mem_graph {
+            self.phase(Phase::MemGraph, |run| run.build_mem_graph(job))?;
+        }
         self.finish()
     }
 

@@ -5,7 +5,7 @@
 use gleann_graph::{BuildDistance, BuildParams};
 use gleann_quant::{Codebook, Codes, PqParams};
 use gleann_search::{
-    Cache, Driver, EntryPoints, Estimates, Found, MemGraph, Query, Records, SearchError, SearchIndex,
+    Cache, Driver, EntryPoints, Estimates, Found, MemGraph, Points, Query, Records, SearchError, SearchIndex,
     SearchOptions, Turn,
 };
 use gleann_storage::{
@@ -63,7 +63,12 @@ fn neighbours<T: Element>(vectors: &Matrix<T>, distance: &Distance<T>, node: usi
 }
 
 /// A navigation graph over every seventh node.
-fn mem_graph<T: Element>(vectors: &Matrix<T>, codes: &Matrix<u8>, codebook: &Codebook) -> MemGraph {
+fn mem_graph<T: Element>(
+    vectors: &Matrix<T>,
+    coded: (&Matrix<u8>, &Codebook),
+    judged: Judged,
+) -> MemGraph<T> {
+    let (codes, codebook) = coded;
     let nodes: Vec<u32> = (0..vectors.rows() as u32).step_by(7).collect();
     let mut rows = Matrix::<T>::zeroed(nodes.len(), vectors.dim());
     let mut kept = Matrix::<u8>::zeroed(nodes.len(), codes.dim());
@@ -74,7 +79,11 @@ fn mem_graph<T: Element>(vectors: &Matrix<T>, codes: &Matrix<u8>, codebook: &Cod
     let distance = BuildDistance::new(Metric::L2, &rows);
     let params = BuildParams { degree: 8, list: 16, ..BuildParams::default() };
     let graph = gleann_graph::build(&rows, &distance, &params, &Silent).unwrap();
-    MemGraph::new(nodes, Codes::new(kept, codebook).unwrap(), graph)
+    let points = match judged {
+        Judged::Off => Points::Vectors(rows),
+        Judged::Memory | Judged::Record => Points::Codes(Codes::new(kept, codebook).unwrap()),
+    };
+    MemGraph::new(nodes, points, graph)
 }
 
 /// How neighbours are judged: the three values of the axis.
@@ -122,7 +131,7 @@ pub fn small_judged<T: Element>(
         let start = layout.offset(BlockId(block)) as usize;
         seal_block(&mut image[start..start + layout.block_bytes()], BlockId(block));
     }
-    let mem_graph = mem_graph(&vectors, &codes, &codebook);
+    let mem_graph = mem_graph(&vectors, (&codes, &codebook), judged);
     let medoid =
         (rows > 0).then(|| Codes::new(Matrix::from_rows(codes.row(0), codes.dim()), &codebook).unwrap());
     let codes = Codes::new(codes, &codebook).unwrap();
@@ -135,10 +144,7 @@ pub fn small_judged<T: Element>(
             Judged::Record => Estimates::Record { codebook, medoid },
             Judged::Off => Estimates::Off,
         },
-        entry: EntryPoints {
-            medoid: (rows > 0).then_some(0),
-            mem_graph: (rows > 0 && judged != Judged::Off).then_some(mem_graph),
-        },
+        entry: EntryPoints { medoid: (rows > 0).then_some(0), mem_graph: (rows > 0).then_some(mem_graph) },
         cache: Cache::Empty,
     };
     Small { vectors, queries, index: Arc::new(index), image: image.into() }
@@ -158,6 +164,12 @@ impl<T: Element> Small<T> {
         };
         let disk = SimDisk::new(self.image.clone(), clock.clone(), disk);
         Driver::new(self.index.clone(), BlockReader::new(disk, target), clock, slots)
+    }
+
+    /// The same index without its navigation graph.
+    pub fn without_mem_graph(mut self) -> Self {
+        Arc::get_mut(&mut self.index).expect("nobody searches yet").entry.mem_graph = None;
+        self
     }
 
     /// The same index with the first records held in memory.
