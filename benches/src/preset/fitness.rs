@@ -79,7 +79,7 @@ impl Built {
 }
 
 fn is_mem_graph(kind: MemberKind) -> bool {
-    kind.file_name().starts_with("mem")
+    kind == MemberKind::MemGraph
 }
 
 #[cfg(test)]

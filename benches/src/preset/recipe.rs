@@ -2,7 +2,7 @@
 
 use crate::run_bench::Section;
 use anyhow::{Result, ensure};
-use gleann::BuildOptions;
+use gleann::{BuildOptions, MemGraphOptions, Sampling};
 use std::str::FromStr;
 
 /// What kind of index.
@@ -63,19 +63,6 @@ names!(System, "system": Graph = "graph", Spann = "spann"; "graph or spann");
 names!(Packing, "packing": ById = "by-id", PageShuffle = "page-shuffle"; "by-id or page-shuffle");
 names!(Codes, "codes": Memory = "memory", Record = "record", Off = "off"; "memory, record or off");
 
-/// The navigation graph in memory.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct MemGraphRecipe {
-    /// Share of the vectors in it.
-    pub share: f64,
-    /// Whether it is sampled by clustering rather than at random.
-    pub clustered: bool,
-    /// Its R.
-    pub degree: u32,
-    /// Its L.
-    pub list: u32,
-}
-
 /// How an index is built.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Recipe {
@@ -86,7 +73,7 @@ pub struct Recipe {
     /// Where codes are.
     pub codes: Codes,
     /// The navigation graph, if there is one.
-    pub mem_graph: Option<MemGraphRecipe>,
+    pub mem_graph: Option<MemGraphOptions>,
     /// R.
     pub degree: u32,
     /// L of the build.
@@ -139,7 +126,7 @@ impl Recipe {
         self.pq_bytes = section.count("pq_bytes", &(1..=65_535))?.unwrap_or(self.pq_bytes);
         self.page_size = section.one("page_size", page_size)?.unwrap_or(self.page_size);
         if section.has("mem_graph") {
-            self.mem_graph = Some(MemGraphRecipe::read(section.section("mem_graph")?)?);
+            self.mem_graph = Some(read_mem_graph(section.section("mem_graph")?)?);
         }
         section.finish()?;
         Ok(self)
@@ -157,6 +144,7 @@ impl Recipe {
             alpha: self.alpha as f32,
             pq_bytes: self.pq_bytes as usize,
             page_size: self.page_size as usize,
+            mem_graph: self.mem_graph,
             ..base
         })
     }
@@ -169,7 +157,6 @@ impl Recipe {
         ensure!(self.system == System::Graph, pending("inverted lists (spann)"));
         ensure!(self.packing == Packing::ById, pending("packing page-shuffle"));
         ensure!(self.codes == Codes::Memory, pending("codes outside of memory"));
-        ensure!(self.mem_graph.is_none(), pending("a navigation graph"));
         Ok(())
     }
 
@@ -184,7 +171,7 @@ impl Recipe {
         };
         if let Some(graph) = &self.mem_graph {
             name += &format!("-m{}", graph.share);
-            name += if graph.clustered { "-clustered" } else { "" };
+            name += if graph.sampling == Sampling::Clustered { "-clustered" } else { "" };
         }
         if self.system == System::Spann { format!("spann-p{page_size}") } else { name }
     }
@@ -195,22 +182,17 @@ pub fn pending(what: &str) -> String {
     format!("this version of gleann builds no index with {what}")
 }
 
-impl MemGraphRecipe {
-    fn read(mut section: Section) -> Result<Self> {
-        let sampling = |text: &str| match text {
-            "random" => Ok(false),
-            "clustered" => Ok(true),
-            _ => Err("expected random or clustered".to_owned()),
-        };
-        let graph = Self {
-            share: section.share("share")?.unwrap_or(0.001),
-            clustered: section.one("sampling", sampling)?.unwrap_or(false),
-            degree: section.count("degree", &(1..=1024))?.unwrap_or(48),
-            list: section.count("list", &(1..=65_535))?.unwrap_or(128),
-        };
-        section.finish()?;
-        Ok(graph)
-    }
+fn read_mem_graph(mut section: Section) -> Result<MemGraphOptions> {
+    let usual = MemGraphOptions::default();
+    let most = 1..=65_535;
+    let graph = MemGraphOptions {
+        share: section.share("share")?.unwrap_or(usual.share),
+        sampling: section.one("sampling", str::parse)?.unwrap_or(usual.sampling),
+        degree: section.count("degree", &(1..=1024))?.map_or(usual.degree, |degree| degree as usize),
+        list: section.count("list", &most)?.map_or(usual.list, |list| list as usize),
+    };
+    section.finish()?;
+    Ok(graph)
 }
 
 fn page_size(text: &str) -> Result<u32, String> {
