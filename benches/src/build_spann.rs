@@ -1,10 +1,10 @@
 //! `build-index --spann`: the same verb, an index of postings.
 
-use crate::build_index::{bytes, seconds};
+use crate::build_index::seconds;
 use crate::progress::Console;
 use anyhow::{Result, bail};
 use clap::Args;
-use gleann::{SpannOptions, SpannPlan, SpannReport};
+use gleann::{SpannOptions, SpannPlan, SpannReport, bytes};
 use gleann_vector::VectorFile;
 use std::path::Path;
 

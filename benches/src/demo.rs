@@ -1,6 +1,6 @@
 //! `demo`: the samples in the repository, built, checked, searched, drawn and explained.
 
-use crate::build_index::{bytes, seconds};
+use crate::build_index::seconds;
 use crate::dataset::{SetFiles, sample};
 use crate::plot::write_figure;
 use crate::progress::Console;
@@ -8,6 +8,7 @@ use crate::row::Row;
 use crate::run_bench::{Job, Load, run_job};
 use crate::sweep::Sweep;
 use anyhow::{Context, Result, bail};
+use gleann::bytes;
 use gleann::{BuildOptions, BuildReport, EngineChoice, SearchKind, Width};
 use gleann_vector::VectorFile;
 use std::path::{Path, PathBuf};

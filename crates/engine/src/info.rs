@@ -31,7 +31,10 @@ pub struct IndexInfo {
     pub threads: usize,
     /// Searches a core interleaves.
     pub in_flight: usize,
-    /// Bytes of memory the shared parts take: codes and codebook, or centroids and their graph; keys.
+    /// Records that the cache holds.
+    pub cached_records: u64,
+    /// Bytes of memory the shared parts take: codes, codebook, navigation graph and cache, or centroids and their graph;
+    /// keys.
     pub memory_bytes: u64,
     /// Why the index is not read as was preferred.
     pub warnings: Vec<String>,

@@ -27,6 +27,7 @@
 //! Invariant: this is the only crate that starts threads, reads the wall clock and names glommio and io_uring.
 
 mod build;
+mod cache;
 mod check;
 mod check_postings;
 mod device;
@@ -38,12 +39,14 @@ mod io;
 mod keys;
 mod open;
 mod options;
+mod size;
 
 pub use build::{
     BuildError, BuildOptions, BuildPhase, BuildPlan, BuildReport, GraphPlan, MEMORY_OVERHEAD, PhaseMemory,
     PhaseReport, SpannOptions, SpannPlan, SpannReport, build, build_from_rows, build_spann,
     build_spann_from_rows,
 };
+pub use cache::{CachePolicy, CacheSize};
 pub use check::{IndexCheck, check_index};
 pub use device::{DeviceFigures, DeviceLoad, measure_device, process_cpu};
 pub use error::OpenError;
@@ -56,3 +59,4 @@ pub use index::{CancelToken, Index, SearchResult};
 pub use info::IndexInfo;
 pub use io::Direct;
 pub use options::{EngineChoice, MAX_IN_FLIGHT, MAX_THREADS, OpenOptions};
+pub use size::{bytes, parse_bytes};

@@ -1,5 +1,6 @@
 //! Opening an index: load what searches share, choose the disk, start the cores.
 
+use crate::cache::{CachePolicy, load_cache};
 use crate::error::OpenError;
 use crate::executor::{Executors, HostOptions, allowed_cpus};
 use crate::info::IndexInfo;
@@ -30,20 +31,20 @@ pub(crate) fn open<T: Element>(
     }
     match directory.manifest().kind {
         IndexKind::Graph => {
-            let index = load::<T>(directory)?;
             let graph = directory.graph()?;
-            let target = ReadTarget {
-                file: Arc::from(graph.path()),
-                layout: graph.layout().block_layout(),
-                blocks: u64::from(graph.blocks()),
-            };
-            let memory = index.estimates.memory_bytes() as u64;
-            Opening { directory, options, target, memory }.start(&index)
+            let index = Arc::new(load_cache(load::<T>(directory)?, &graph, &options.cache)?);
+            let memory = (index.estimates.memory_bytes() + index.cache.memory_bytes()) as u64;
+            let cached = index.cache.held() as u64;
+            let target = graph.target();
+            Opening { directory, options, target, memory, cached }.start(&index)
         }
         IndexKind::Postings { .. } => {
+            if options.cache != CachePolicy::None {
+                return Err(OpenError::CacheOfPostings(directory.path().to_owned()));
+            }
             let (index, target) = load_postings::<T>(directory)?;
             let memory = index.memory_bytes() as u64;
-            Opening { directory, options, target, memory }.start(&index)
+            Opening { directory, options, target, memory, cached: 0 }.start(&index)
         }
     }
 }
@@ -55,11 +56,13 @@ struct Opening<'a> {
     target: ReadTarget,
     /// Bytes of memory that its searches share, beside the keys.
     memory: u64,
+    /// Records held in memory.
+    cached: u64,
 }
 
 impl Opening<'_> {
     fn start<X: Searched>(self, index: &Arc<X>) -> Result<Opened<X::Element>, OpenError> {
-        let Self { directory, options, target, memory } = self;
+        let Self { directory, options, target, memory, cached } = self;
         let (manifest, file) = (directory.manifest(), target.file.clone());
         let keys = Arc::new(directory.keys()?.map_or(Keys::Identity, Keys::Listed));
         let direct = if options.engine == EngineChoice::Mmap { Direct::Off } else { options.direct };
@@ -95,6 +98,7 @@ impl Opening<'_> {
             file_system: opened.medium.file_system,
             threads: host.cpus.len(),
             in_flight: host.in_flight,
+            cached_records: cached,
             memory_bytes: memory + keys.bytes(),
             warnings,
         };
@@ -108,27 +112,21 @@ fn load_postings<T: Element>(
 ) -> Result<(Arc<PostingIndex<T>>, ReadTarget), OpenError> {
     let manifest = directory.manifest();
     let file = directory.postings()?;
-    let layout = *file.layout();
-    let target = ReadTarget {
-        file: Arc::from(file.path()),
-        layout: layout.blocks(),
-        blocks: u64::from(file.postings()),
-    };
     let centroids = directory.centroids::<T>()?.ok_or_else(|| StorageError::MissingMember {
         path: directory.path().join(MemberKind::Centroids.file_name()),
     })?;
     let entry = manifest.entry.map(|node| node.0);
     let index = PostingIndex {
-        layout,
+        layout: *file.layout(),
         nodes: manifest.nodes,
         distance: Distance::new(manifest.metric, manifest.layout.dim()),
         graph: Graph::from_lists(&centroids.lists, manifest.layout.degree(), entry),
         centroids: centroids.vectors,
     };
-    Ok((Arc::new(index), target))
+    Ok((Arc::new(index), file.target()))
 }
 
-fn load<T: Element>(directory: &IndexDirectory) -> Result<Arc<SearchIndex<T>>, OpenError> {
+fn load<T: Element>(directory: &IndexDirectory) -> Result<SearchIndex<T>, OpenError> {
     let manifest = directory.manifest();
     let path = directory.path().to_owned();
     let (Some(codebook), Some(codes)) = (directory.codebook()?, directory.codes()?) else {
@@ -147,14 +145,14 @@ fn load<T: Element>(directory: &IndexDirectory) -> Result<Arc<SearchIndex<T>>, O
         )));
     }
     let codes = Codes::new(codes, &codebook).map_err(|error| wrong(&error))?;
-    Ok(Arc::new(SearchIndex {
+    Ok(SearchIndex {
         layout: manifest.layout,
         nodes: manifest.nodes,
         distance: Distance::new(manifest.metric, manifest.layout.dim()),
         estimates: Estimates::Memory { codebook, codes },
         entry: EntryPoints { medoid: manifest.entry.map(|node| node.0), mem_graph: None },
-        cache: Cache::empty(),
-    }))
+        cache: Cache::Empty,
+    })
 }
 
 fn start<X: Searched>(

@@ -23,7 +23,7 @@ mod traversal;
 mod visited;
 mod width;
 
-pub use cache::Cache;
+pub use cache::{Cache, Demand, Records};
 pub use drive::{Driver, Query, Turn};
 pub use entry::{Entry, EntryPoints};
 pub use error::SearchError;

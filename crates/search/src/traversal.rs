@@ -154,7 +154,7 @@ impl Traversal {
                 if let Some(id) = index.entry.medoid {
                     visited.insert(id);
                     scratch.unseen.push(id);
-                    scratch.estimates.push(index.estimates.of(table, id));
+                    scratch.estimates.push(index.estimates.of_medoid(table, id));
                 }
             }
             Entry::MemGraph { list, points } => {
@@ -288,7 +288,8 @@ impl Traversal {
 
     /// Whether anything is still to be read or expanded.
     pub(crate) fn is_open(&mut self) -> bool {
-        !self.unjudged.is_empty() || self.first(|_| true).is_some()
+        let awaited = |wanted: &Outstanding| wanted.estimate.is_none();
+        !self.unjudged.is_empty() || self.outstanding.iter().any(awaited) || self.first(|_| true).is_some()
     }
 
     /// Whether neighbours wait to be read so that they can be judged.
