@@ -9,7 +9,10 @@ const BENCH: [(&str, &str); 9] = [
     ("advise", "Say which preset and parameters suit vectors, memory, load and recall"),
     ("build-index", "Build a disk index over a vector file"),
     ("check-index", "Verify everything in an index that can be verified"),
-    ("run-bench", "Measure an index, presets, an experiment, this disk (`device`), the peers or the study (`reproduce`)"),
+    (
+        "run-bench",
+        "Measure an index, presets, an experiment, this disk (`device`), the peers or the study (`reproduce`)",
+    ),
     ("plot", "Draw results: recall against throughput, latency and reads"),
 ];
 
