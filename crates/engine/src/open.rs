@@ -128,7 +128,6 @@ fn load_postings<T: Element>(
 ) -> Result<(Arc<PostingIndex<T>>, ReadTarget), OpenError> {
     let manifest = directory.manifest();
     let file = directory.postings()?;
-    let layout = *file.layout();
     let centroids = directory.centroids::<T>()?.ok_or_else(|| StorageError::MissingMember {
         path: directory.path().join(MemberKind::Centroids.file_name()),
     })?;
