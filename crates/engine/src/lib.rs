@@ -37,10 +37,11 @@ mod io;
 mod keys;
 mod open;
 mod options;
+mod stored_codes;
 
 pub use build::{
-    BuildError, BuildOptions, BuildPhase, BuildPlan, BuildReport, GraphPlan, MEMORY_OVERHEAD, PhaseMemory,
-    PhaseReport, build, build_from_rows,
+    BuildError, BuildOptions, BuildPhase, BuildPlan, BuildReport, CodePlacement, GraphPlan, MEMORY_OVERHEAD,
+    PhaseMemory, PhaseReport, UnknownPlacement, build, build_from_rows,
 };
 pub use check::{IndexCheck, check_index};
 pub use device::{DeviceFigures, DeviceLoad, measure_device, process_cpu};
@@ -48,6 +49,7 @@ pub use error::OpenError;
 pub use gleann_search::{
     Entry, Expansion, Hit, OptionsError, QueryStats, SearchError, SearchKind, SearchOptions, Stop, Width,
 };
+pub use gleann_storage::{Packing, UnknownPacking};
 pub use gleann_vector::{Element, ElementType, FileError, Key, Matrix, Metric, Progress, Silent, VectorFile};
 pub use index::{CancelToken, Index, SearchResult};
 pub use info::IndexInfo;

@@ -1,5 +1,6 @@
 //! Opening an index: load what searches share, choose the disk, start the cores.
 
+use crate::build::CodePlacement;
 use crate::error::OpenError;
 use crate::executor::{Executors, HostOptions, allowed_cpus};
 use crate::info::IndexInfo;
@@ -8,7 +9,7 @@ use crate::keys::Keys;
 use crate::options::{EngineChoice, MAX_IN_FLIGHT, MAX_THREADS, OpenOptions};
 use gleann_quant::{Codebook, Codes};
 use gleann_search::{Cache, EntryPoints, Estimates, SearchIndex};
-use gleann_storage::{IndexDirectory, ReadTarget};
+use gleann_storage::{CodeFormat, IndexDirectory, ReadTarget};
 use gleann_vector::{Distance, Element};
 use std::sync::Arc;
 
@@ -57,6 +58,12 @@ pub(crate) fn open<T: Element>(
         nodes: u64::from(index.nodes),
         layout: index.layout,
         metric: manifest.metric,
+        packing: manifest.packing,
+        codes: match (manifest.codes, manifest.layout.code_bytes()) {
+            (CodeFormat::None, _) => CodePlacement::Off,
+            (CodeFormat::Pq { .. }, 0) => CodePlacement::Memory,
+            (CodeFormat::Pq { .. }, _) => CodePlacement::Record,
+        },
         code_bytes: manifest.codes.bytes_per_node(),
         parameters: manifest.parameters.clone(),
         build_id: manifest.build_id.to_string(),
@@ -73,10 +80,24 @@ pub(crate) fn open<T: Element>(
 
 fn load<T: Element>(directory: &IndexDirectory) -> Result<Arc<SearchIndex<T>>, OpenError> {
     let manifest = directory.manifest();
+    Ok(Arc::new(SearchIndex {
+        layout: manifest.layout,
+        nodes: manifest.nodes,
+        distance: Distance::new(manifest.metric, manifest.layout.dim()),
+        estimates: load_estimates(directory)?,
+        entry: EntryPoints { medoid: manifest.entry.map(|node| node.0), mem_graph: None },
+        cache: Cache::empty(),
+    }))
+}
+
+/// What neighbours are judged by: codes in memory, codes in records, or nothing.
+fn load_estimates(directory: &IndexDirectory) -> Result<Estimates, OpenError> {
+    let manifest = directory.manifest();
+    if manifest.codes == CodeFormat::None {
+        return Ok(Estimates::Off);
+    }
     let path = directory.path().to_owned();
-    let (Some(codebook), Some(codes)) = (directory.codebook()?, directory.codes()?) else {
-        return Err(OpenError::NoCodes(path));
-    };
+    let Some(codebook) = directory.codebook()? else { return Err(OpenError::NoCodes(path)) };
     let wrong =
         |error: &dyn std::fmt::Display| OpenError::Codes { path: path.clone(), message: error.to_string() };
     let codebook = Codebook::from_bytes(&codebook).map_err(|error| wrong(&error))?;
@@ -89,15 +110,16 @@ fn load<T: Element>(directory: &IndexDirectory) -> Result<Arc<SearchIndex<T>>, O
             manifest.metric
         )));
     }
+    if codebook.chunks() != manifest.codes.bytes_per_node() {
+        let (found, expected) = (codebook.chunks(), manifest.codes.bytes_per_node());
+        return Err(wrong(&format!("the codebook has {found} chunks, the index codes of {expected} bytes")));
+    }
+    if manifest.layout.code_bytes() > 0 {
+        return Ok(Estimates::Record { codebook });
+    }
+    let Some(codes) = directory.codes()? else { return Err(OpenError::NoCodes(path)) };
     let codes = Codes::new(codes, &codebook).map_err(|error| wrong(&error))?;
-    Ok(Arc::new(SearchIndex {
-        layout: manifest.layout,
-        nodes: manifest.nodes,
-        distance: Distance::new(manifest.metric, manifest.layout.dim()),
-        estimates: Estimates::Memory { codebook, codes },
-        entry: EntryPoints { medoid: manifest.entry.map(|node| node.0), mem_graph: None },
-        cache: Cache::empty(),
-    }))
+    Ok(Estimates::Memory { codebook, codes })
 }
 
 fn start<T: Element>(

@@ -1,5 +1,7 @@
 //! A shuffle is a permutation, never worse than a greedy fill, and the same whatever the threads.
 
+#![allow(clippy::unwrap_used)]
+
 #[allow(dead_code)]
 mod support;
 

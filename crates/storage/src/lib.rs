@@ -51,7 +51,7 @@ pub use manifest::{BuildParameters, CodeFormat, MAX_CODEBOOK_BYTES, Manifest};
 pub use manifest_file::MANIFEST_NAME;
 pub use member::{MemberEntry, MemberKind};
 pub use member_writer::MemberWriter;
-pub use packing::Packing;
+pub use packing::{Packing, UnknownPacking};
 pub use page_io::{PageIo, RawCompletion, RawRead};
 pub use reader::{BlockRead, BlockReader, Deliver, ReadCause, ReadError, ReadTarget};
 pub use record::{NewRecord, Record, RecordError, encode_record};

@@ -20,6 +20,8 @@ pub enum Phase {
     Merge,
     /// Every vector is made reachable from the entry point.
     Repair,
+    /// The order is found in which neighbours share pages. Not in a build by id.
+    Shuffle,
     /// Vectors and lists are written as pages.
     Pages,
 }
@@ -35,6 +37,7 @@ impl Phase {
             Phase::Graph => "graph",
             Phase::Merge => "merge",
             Phase::Repair => "repair",
+            Phase::Shuffle => "shuffle",
             Phase::Pages => "pages",
         }
     }

@@ -1,12 +1,12 @@
 //! What a build will make and take, before it begins: from the header of the data alone.
 
-use super::cost::cpu_seconds;
+use super::cost::{cpu_seconds, shuffle_seconds};
 use super::disk::{free_bytes, used_bytes};
 use super::memory::Sizes;
 use super::work::{Work, work_directory};
-use super::{BuildError, BuildOptions};
-use gleann_graph::{BuildParams, Rows, ShardPlan};
-use gleann_storage::{HEADER_BYTES, Layout};
+use super::{BuildError, BuildOptions, CodePlacement};
+use gleann_graph::{BuildParams, Rows, ShardPlan, ShufflePlan};
+use gleann_storage::{HEADER_BYTES, Layout, Packing};
 use gleann_vector::VectorFile;
 use std::path::Path;
 
@@ -21,6 +21,10 @@ pub struct BuildPlan {
     pub index_bytes: u64,
     /// Whether the graph is built at once or in shards.
     pub graph: GraphPlan,
+    /// Bytes of a record by those it would have with codes in memory: what codes in records cost in reads and on disk.
+    pub record_growth: f64,
+    /// Parts in which nodes are shuffled into pages, 1 where their lists fit the memory budget; 0: they are not.
+    pub shuffle_parts: u64,
     /// Rows that the codebook is trained on.
     pub training_rows: u64,
     /// Peak memory of every phase, beside 64 MiB for the program. The largest decides.
@@ -71,6 +75,8 @@ pub(crate) struct Jobs {
     pub piece_rows: usize,
     pub partition_sample: u64,
     pub merge_buffer: usize,
+    pub shuffle: Option<ShufflePlan>,
+    pub page_rows: usize,
 }
 
 impl BuildOptions {
@@ -94,16 +100,21 @@ impl BuildOptions {
         Work::check_output(out)?;
         let sizes = Sizes::new(rows, self)?;
         let graph = sizes.graph()?;
-        let training_rows = sizes.training_rows()?;
+        let shuffle = sizes.shuffle(&layout)?;
+        let has_codes = self.codes != CodePlacement::Off;
         let wanted = self.wanted_threads();
-        let (train_threads, train) = sizes.training(training_rows, wanted);
+        let training_rows = if has_codes { sizes.training_rows()? } else { 0 };
+        let (train_threads, train) = if has_codes { sizes.training(training_rows, wanted) } else { (1, 0) };
         let (encode_threads, encode) = sizes.encoding(wanted);
         let (planned, params, shards) = match graph {
             ShardPlan::OneShot { bytes } => (bytes, sizes.params, None),
             ShardPlan::Sharded { shards, params, bytes, .. } => (bytes, params, Some(shards)),
         };
         let (threads, building) = sizes.graph_threads(planned, wanted);
-        let memory = peaks(&sizes, shards, [("train", train), ("encode", encode), ("graph", building)])?;
+        let coding = if has_codes { &[("train", train), ("encode", encode)][..] } else { &[] };
+        let mut known = [coding, &[("graph", building)]].concat();
+        known.extend(shuffle.map(|plan| ("shuffle", plan.bytes)));
+        let memory = peaks(&sizes, shards, known)?;
         let index_bytes = self.index_bytes(&rows, &layout);
         let plan = BuildPlan {
             rows: rows.rows,
@@ -113,13 +124,16 @@ impl BuildOptions {
                 ShardPlan::OneShot { .. } => GraphPlan::OneShot,
                 ShardPlan::Sharded { shards, capacity, .. } => GraphPlan::Sharded { shards, capacity },
             },
+            record_growth: record_growth(&layout),
+            shuffle_parts: shuffle.map_or(0, |plan| plan.parts),
             training_rows,
             memory,
             memory_budget: self.memory_budget,
             threads,
-            disk_bytes: peak_disk(&rows, &layout, &graph, index_bytes),
+            disk_bytes: peak_disk(&rows, &layout, &graph, index_bytes) + self.placement_bytes(&rows),
             free_bytes: free_bytes(out)?.saturating_add(used_bytes(&work_directory(out))),
-            rough_seconds: cpu_seconds(&sizes, &graph, training_rows) / threads as f64,
+            rough_seconds: cpu_seconds(&sizes, &graph, training_rows) / threads as f64
+                + shuffle.map_or(0.0, |plan| shuffle_seconds(&plan, sizes.params.degree)),
             jobs: Jobs {
                 graph: params,
                 train_threads,
@@ -127,16 +141,31 @@ impl BuildOptions {
                 piece_rows: sizes.piece_rows(),
                 partition_sample: shards.map_or(0, |shards| sizes.partition_sample(shards)),
                 merge_buffer: sizes.merge_buffer(shards.unwrap_or(1)),
+                shuffle,
+                page_rows: sizes.page_rows(),
             },
         };
         plan.expect_room(out)
     }
 
     fn index_bytes(&self, rows: &Rows, layout: &Layout) -> u64 {
-        let key = if self.keys.is_some() { 8 } else { 0 };
-        let book = 4 * (4 + 2 * self.pq_bytes as u64 + 1 + 257 * rows.dim as u64);
+        let key = if self.keys.is_some() || self.packing == Packing::PageShuffle { 8 } else { 0 };
+        let code = if self.codes == CodePlacement::Memory { self.pq_bytes as u64 } else { 0 };
+        let book = match self.codes {
+            CodePlacement::Memory | CodePlacement::Record => {
+                4 * (4 + 2 * self.pq_bytes as u64 + 1 + 257 * rows.dim as u64)
+            }
+            CodePlacement::Off => 0,
+        };
         let small = 3 * HEADER_BYTES as u64 + 16384;
-        layout.file_bytes(rows.rows) + rows.rows * (self.pq_bytes as u64 + key) + book + small
+        layout.file_bytes(rows.rows) + rows.rows * (code + key) + book + small
+    }
+
+    /// Bytes of the work files that say what lies where: the order of a shuffle, and codes in the order of rows.
+    fn placement_bytes(&self, rows: &Rows) -> u64 {
+        let order = if self.packing == Packing::PageShuffle { 4 } else { 0 };
+        let by_row = self.codes == CodePlacement::Record || self.packing == Packing::PageShuffle;
+        rows.rows * (order + if by_row { self.code_bytes() as u64 } else { 0 })
     }
 }
 
@@ -159,9 +188,8 @@ impl BuildPlan {
 fn peaks(
     sizes: &Sizes,
     shards: Option<usize>,
-    known: [(&'static str, u64); 3],
+    mut peaks: Vec<(&'static str, u64)>,
 ) -> Result<Vec<PhaseMemory>, BuildError> {
-    let mut peaks = known.to_vec();
     if let Some(shards) = shards {
         peaks.extend([("partition", sizes.partitioning(shards)), ("merge", sizes.merging(shards))]);
     }
@@ -171,6 +199,12 @@ fn peaks(
         Ok(PhaseMemory { phase, bytes })
     });
     peaks.collect()
+}
+
+/// Bytes of a record by those of one without codes.
+pub(crate) fn record_growth(layout: &Layout) -> f64 {
+    let plain = layout.with_codes(0).map_or(layout.record_bytes(), |plain| plain.record_bytes());
+    layout.record_bytes() as f64 / plain as f64
 }
 
 /// The largest sum of files that exist at one time.

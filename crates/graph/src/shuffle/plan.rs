@@ -1,7 +1,7 @@
 //! How a shuffle stays within its memory.
 
-/// Ids of each list that parts are found by, the most first.
-const CUTS: [usize; 3] = [8, 4, 2];
+/// Ids of each list that parts may be found by, the most first.
+const CUTS: [usize; 4] = [16, 8, 4, 2];
 /// Blocks of lists, the queue of a page, and whatever else does not grow with the nodes.
 const FIXED: u64 = 4 << 20;
 /// Parts are not made smaller than this: what they gain in memory is lost in overlap.
@@ -43,7 +43,9 @@ impl ShufflePlan {
         if page == 1 {
             return Err(at_once);
         }
-        match CUTS.iter().find_map(|&cut| Some((cut, sizes.largest_part(cut, budget)?))) {
+        // As measured, parts of twice the size are worth about as much as being found by twice as many ids.
+        let parts = CUTS.iter().filter_map(|&cut| Some((cut, sizes.largest_part(cut, budget)?)));
+        match parts.max_by_key(|&(cut, most)| most.min(nodes / 2) * cut as u64) {
             Some((cut, most)) => {
                 let parts = nodes.div_ceil(most).max(2);
                 let capacity = nodes.div_ceil(parts).next_multiple_of(sizes.unit);
@@ -122,7 +124,7 @@ mod tests {
     #[test]
     fn a_hundred_million_nodes_fit_a_small_machine() {
         let plan = ShufflePlan::new(100_000_000, 64, 10, 8 << 30).unwrap();
-        assert!(plan.parts > 1 && plan.parts < 50 && plan.cut > 2, "{plan:?}");
+        assert!(plan.parts > 1 && plan.parts < 20 && plan.cut > 2, "{plan:?}");
         let plan = ShufflePlan::new(100_000_000, 64, 10, 64 << 30).unwrap();
         assert_eq!((plan.parts, plan.capacity), (1, 100_000_000));
         let minimum = ShufflePlan::new(100_000_000, 64, 10, 1 << 30).unwrap_err();
