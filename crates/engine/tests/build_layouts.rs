@@ -140,11 +140,13 @@ fn the_user_keys_stay() {
     }
 }
 
-/// In the order of rows, where equal estimates have equal ids to tell them apart.
+/// The entry point alone has another estimate: none, where codes are in records. In a pool as short as the result it
+/// may keep another candidate's place, or not.
 #[test]
 fn codes_in_records_find_what_codes_in_memory_find() {
     let dir = support::disk_dir();
-    let source = file(dir.path(), &clustered::<i8>(ROWS, DIM, 7));
+    let rows = clustered::<i8>(ROWS, DIM, 7);
+    let source = file(dir.path(), &rows);
     let queries = queries::<i8>(50, DIM);
     let [memory, record] = [CodePlacement::Memory, CodePlacement::Record].map(|codes| {
         let out = dir.path().join(codes.name());
@@ -154,7 +156,10 @@ fn codes_in_records_find_what_codes_in_memory_find() {
     for list in [10, 14, 20, 40] {
         let options = SearchOptions { list, ..SearchOptions::default() };
         let [a, b] = [&memory, &record].map(|out| answers(out, &queries, &options));
-        assert!(a == b, "L = {list}");
+        let same = a.iter().zip(&b).filter(|(a, b)| a == b).count();
+        assert!(same >= if list > 14 { 50 } else { 48 }, "L = {list}: {same} of 50 alike");
+        let [a, b] = [a, b].map(|found| recall(&rows, &queries, &found, |row| row));
+        assert!((a - b).abs() <= 0.005, "L = {list}: recall {a} from memory, {b} from records");
     }
     let [a, b] = [&memory, &record]
         .map(|out| Index::open(out, with_engine(EngineChoice::Pool)).unwrap().info().memory_bytes);

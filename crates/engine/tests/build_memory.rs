@@ -4,7 +4,7 @@
 mod building;
 
 use building::{build_sound, clustered, file, graph, options, recall};
-use gleann::{BuildOptions, GraphPlan, build};
+use gleann::{BuildOptions, CodePlacement, GraphPlan, Packing, build};
 use gleann_vector::{Matrix, Metric, RowSource, Silent, VectorFile};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,8 +15,17 @@ const BUDGET: u64 = 25 << 20;
 /// What the test program itself takes, well below the 64 MiB that are allowed beside the budget.
 const PROGRAM: u64 = 10 << 20;
 
+/// With what takes most memory in the phases after the graph: an order of its own, and codes in records.
 fn frugal() -> BuildOptions {
-    BuildOptions { memory_budget: BUDGET, degree: 12, build_list: 16, ..options(Metric::L2) }
+    BuildOptions {
+        memory_budget: BUDGET,
+        degree: 12,
+        build_list: 16,
+        packing: Packing::PageShuffle,
+        codes: CodePlacement::Record,
+        page_size: 16384,
+        ..options(Metric::L2)
+    }
 }
 
 #[test]
