@@ -1,12 +1,14 @@
 //! `build-index`: what will be made, how far it is, what was made.
 
+use crate::build_spann::{Manner, SpannArgs, run_build_spann};
 use crate::given_graph::GivenGraphArgs;
 use crate::mem_graph_args::MemGraphArgs;
 use crate::progress::Console;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use gleann::{
-    BuildError, BuildOptions, BuildPlan, BuildReport, GraphPlan, GraphSource, Progress, bytes, parse_bytes,
+    BuildError, BuildOptions, BuildPlan, BuildReport, CodePlacement, GraphPlan, GraphSource, Packing,
+    Progress, SpannOptions, bytes, parse_bytes,
 };
 use gleann_vector::{Metric, VectorFile, read_keys};
 use std::path::PathBuf;
@@ -37,9 +39,15 @@ pub struct BuildArgs {
     /// α of the prune, on squared distances
     #[arg(long, default_value_t = 1.2)]
     alpha: f32,
-    /// Bytes of the compressed vector that searches hold in memory [default: 32, or those of the graph taken over]
+    /// Bytes of the compressed vector [default: 32, or those of the graph taken over]
     #[arg(long)]
     pq_bytes: Option<usize>,
+    /// Where the compressed vectors are: memory, record (beside the ids of whoever names them) or off (there are none)
+    #[arg(long, default_value = "memory")]
+    codes: CodePlacement,
+    /// Which vectors share a page: by-id (in the order of rows) or page-shuffle (neighbours)
+    #[arg(long, default_value = "by-id")]
+    packing: Packing,
     /// Bytes of a page: 4096, 8192 or 16384 [default: 4096, or that of the index taken over]
     #[arg(long)]
     page_size: Option<usize>,
@@ -60,6 +68,8 @@ pub struct BuildArgs {
     /// Take the first N rows only
     #[arg(long, value_name = "N")]
     rows: Option<u64>,
+    #[command(flatten)]
+    spann: SpannArgs,
     /// Throw away what an interrupted build has left
     #[arg(long)]
     restart: bool,
@@ -73,6 +83,14 @@ pub struct BuildArgs {
 
 /// Runs the verb.
 pub fn run_build(args: BuildArgs) -> Result<()> {
+    if args.spann.spann {
+        let mut vectors = VectorFile::open(args.data.as_ref().context("--data is missing")?)?;
+        if let Some(rows) = args.rows {
+            vectors = vectors.slice(0, rows).context("--rows")?;
+        }
+        let manner = Manner { plan_only: args.plan, quiet: args.quiet };
+        return run_build_spann(&vectors, &args.out, &args.spann_options(vectors.rows())?, manner);
+    }
     let source = Source::open(&args)?;
     let options = args.options(&source)?;
     let plan = source.plan(&options, &args)?;
@@ -182,12 +200,31 @@ impl BuildArgs {
         options.page_size = self.page_size.unwrap_or(options.page_size);
         options.seed = self.seed.unwrap_or(options.seed);
         Ok(BuildOptions {
+            codes: self.codes,
+            packing: self.packing,
             mem_graph: self.mem_graph.options(),
             memory_budget: self.memory_budget,
             threads: self.threads,
             restart: self.restart,
             ..options
         })
+    }
+}
+
+impl BuildArgs {
+    fn spann_options(&self, rows: u64) -> Result<SpannOptions> {
+        let keys = self.keys.as_ref().map(|path| read_keys(path, rows)).transpose()?;
+        let defaults = SpannOptions::default();
+        Ok(self.spann.apply(SpannOptions {
+            metric: self.metric.unwrap_or(defaults.metric),
+            page_size: self.page_size.unwrap_or(defaults.page_size),
+            memory_budget: self.memory_budget,
+            threads: self.threads,
+            seed: self.seed.unwrap_or(defaults.seed),
+            keys,
+            restart: self.restart,
+            ..defaults
+        }))
     }
 }
 
@@ -200,6 +237,14 @@ fn print_plan(plan: &BuildPlan, data: &str) {
         (records, _) => format!("{records} records a page of {} bytes", layout.page_size()),
     };
     println!("index   {}: {place}, records of {} bytes", bytes(plan.index_bytes), layout.record_bytes());
+    if plan.record_growth > 1.0 {
+        println!("        codes in records make them {:.2} times as long", plan.record_growth);
+    }
+    match plan.shuffle_parts {
+        0 => {}
+        1 => println!("packing neighbours share pages"),
+        parts => println!("packing neighbours share pages, found in {parts} parts to fit the memory budget"),
+    }
     match plan.graph {
         GraphPlan::Given => println!("graph   taken over"),
         GraphPlan::OneShot => println!("graph   at once, {} threads", plan.threads),
@@ -243,7 +288,11 @@ fn print_report(report: &BuildReport, args: &BuildArgs) {
         bytes(report.peak_rss_bytes)
     );
     let overlap = report.overlap_ratio.map_or("none, one record a block".into(), |or| format!("{or:.4}"));
-    println!("\ndegree {:.1} on average, overlap ratio {overlap}", report.mean_degree);
+    let before = report.overlap_by_id.map_or(String::new(), |or| format!(" ({or:.4} in the order of rows)"));
+    println!("\ndegree {:.1} on average, overlap ratio {overlap}{before}", report.mean_degree);
+    if report.record_growth > 1.0 {
+        println!("a record is {:.2} times as long as with codes in memory", report.record_growth);
+    }
     if report.unreachable > 0 {
         println!(
             "{} vectors could not be reached from the entry point; {} edges were added for them",

@@ -33,6 +33,11 @@ pub enum OpenError {
     /// A search of that sample failed.
     #[error("cannot choose a cache: {0}")]
     CacheSearch(gleann_search::SearchError),
+    /// A cache of an index that has nothing to hold in one.
+    #[error(
+        "{}: a cache holds records of a graph, and this index has postings; open it without a cache", .0.display()
+    )]
+    CacheOfPostings(PathBuf),
     /// The graph file cannot be read in the way asked for.
     #[error("{} cannot be read {}: {source}", path.display(), manner(.direct))]
     Graph {

@@ -1,17 +1,17 @@
 //! Opening an index: load what searches share, choose the disk, start the cores.
 
-use crate::cache::load_cache;
+use crate::build::CodePlacement;
+use crate::cache::{CachePolicy, load_cache};
 use crate::error::OpenError;
 use crate::executor::{Executors, HostOptions, allowed_cpus};
 use crate::info::{IndexInfo, MemGraphInfo};
 use crate::io::{Direct, OpenedFile, map_file, open_for_reads};
 use crate::keys::Keys;
-use crate::mem_graph::load_mem_graph;
+use crate::load::{load_graph, load_postings};
 use crate::options::{EngineChoice, MAX_IN_FLIGHT, MAX_THREADS, OpenOptions};
-use gleann_quant::{Codebook, Codes};
-use gleann_search::{Cache, EntryPoints, Estimates, SearchIndex};
-use gleann_storage::{IndexDirectory, ReadTarget};
-use gleann_vector::{Distance, Element};
+use gleann_search::Searched;
+use gleann_storage::{IndexDirectory, IndexKind, ReadTarget};
+use gleann_vector::Element;
 use std::sync::Arc;
 
 /// The running parts of an open index.
@@ -28,97 +28,108 @@ pub(crate) fn open<T: Element>(
     if options.threads > MAX_THREADS || !(1..=MAX_IN_FLIGHT).contains(&options.in_flight) {
         return Err(OpenError::Options { threads: options.threads, in_flight: options.in_flight });
     }
-    let graph = directory.graph()?;
-    let index = Arc::new(load_cache(load::<T>(directory, options)?, &graph, &options.cache)?);
-    let keys = Arc::new(directory.keys()?.map_or(Keys::Identity, Keys::Listed));
-    let direct = if options.engine == EngineChoice::Mmap { Direct::Off } else { options.direct };
-    let opened = open_for_reads(graph.path(), direct).map_err(|source| OpenError::Graph {
-        path: graph.path().to_owned(),
-        direct,
-        source,
-    })?;
-    let host = HostOptions {
-        cpus: choose_cpus(options.threads),
-        pin: options.pin,
-        in_flight: options.in_flight,
-        spin: options.spin,
-        target: ReadTarget {
-            file: Arc::from(graph.path()),
-            layout: *graph.layout(),
-            blocks: u64::from(graph.blocks()),
-        },
-        keys: keys.clone(),
-    };
-    let mut warnings: Vec<String> = opened.warning.iter().cloned().collect();
-    let (executors, engine) = start(&index, &opened, &host, options.engine, &mut warnings)?;
-    for warning in &warnings {
-        log::warn!("{warning}");
+    match directory.manifest().kind {
+        IndexKind::Graph => {
+            let graph = directory.graph()?;
+            let index =
+                Arc::new(load_cache(load_graph::<T>(directory, &graph, options)?, &graph, &options.cache)?);
+            let target = graph.target();
+            let navigation = index.entry.mem_graph.as_ref();
+            let mem_graph = navigation.map(|graph| MemGraphInfo {
+                nodes: graph.nodes().len() as u64,
+                bytes: graph.memory_bytes() as u64,
+            });
+            let held = (index.estimates.memory_bytes() + index.cache.memory_bytes()) as u64;
+            let memory = Held {
+                cached_records: index.cache.held() as u64,
+                mem_graph,
+                bytes: held + mem_graph.map_or(0, |graph| graph.bytes),
+            };
+            Opening { directory, options, target, memory }.start(&index)
+        }
+        IndexKind::Postings { .. } => {
+            if options.cache != CachePolicy::None {
+                return Err(OpenError::CacheOfPostings(directory.path().to_owned()));
+            }
+            let (index, target) = load_postings::<T>(directory)?;
+            let memory = Held { bytes: index.memory_bytes() as u64, ..Held::default() };
+            Opening { directory, options, target, memory }.start(&index)
+        }
     }
-    let manifest = directory.manifest();
-    let mem_graph = index
-        .entry
-        .mem_graph
-        .as_ref()
-        .map(|graph| MemGraphInfo { nodes: graph.nodes().len() as u64, bytes: graph.memory_bytes() as u64 });
-    let info = IndexInfo {
-        nodes: u64::from(index.nodes),
-        layout: index.layout,
-        metric: manifest.metric,
-        code_bytes: manifest.codes.bytes_per_node(),
-        parameters: manifest.parameters.clone(),
-        build_id: manifest.build_id.to_string(),
-        engine,
-        direct: opened.direct,
-        file_system: opened.medium.file_system,
-        threads: host.cpus.len(),
-        in_flight: host.in_flight,
-        cached_records: index.cache.held() as u64,
-        mem_graph,
-        memory_bytes: (index.estimates.memory_bytes() + index.cache.memory_bytes()) as u64
-            + mem_graph.map_or(0, |graph| graph.bytes)
-            + keys.bytes(),
-        warnings,
-    };
-    Ok(Opened { executors, info })
 }
 
-fn load<T: Element>(directory: &IndexDirectory, options: &OpenOptions) -> Result<SearchIndex<T>, OpenError> {
-    let manifest = directory.manifest();
-    let path = directory.path().to_owned();
-    let (Some(codebook), Some(codes)) = (directory.codebook()?, directory.codes()?) else {
-        return Err(OpenError::NoCodes(path));
-    };
-    let wrong =
-        |error: &dyn std::fmt::Display| OpenError::Codes { path: path.clone(), message: error.to_string() };
-    let codebook = Codebook::from_bytes(&codebook).map_err(|error| wrong(&error))?;
-    if (codebook.dim(), codebook.metric()) != (manifest.layout.dim(), manifest.metric) {
-        return Err(wrong(&format!(
-            "the codebook is for {} dimensions under {}, the index has {} under {}",
-            codebook.dim(),
-            codebook.metric(),
-            manifest.layout.dim(),
-            manifest.metric
-        )));
-    }
-    let codes = Codes::new(codes, &codebook).map_err(|error| wrong(&error))?;
-    let mem_graph = if options.mem_graph { load_mem_graph(directory, Some(&codebook))? } else { None };
-    Ok(SearchIndex {
-        layout: manifest.layout,
-        nodes: manifest.nodes,
-        distance: Distance::new(manifest.metric, manifest.layout.dim()),
-        estimates: Estimates::Memory { codebook, codes },
-        entry: EntryPoints { medoid: manifest.entry.map(|node| node.0), mem_graph },
-        cache: Cache::Empty,
-    })
+/// An index on its way to its cores.
+struct Opening<'a> {
+    directory: &'a IndexDirectory,
+    options: &'a OpenOptions,
+    target: ReadTarget,
+    memory: Held,
 }
 
-fn start<T: Element>(
-    index: &Arc<SearchIndex<T>>,
+/// What its searches share in memory, beside the keys.
+#[derive(Default)]
+struct Held {
+    cached_records: u64,
+    mem_graph: Option<MemGraphInfo>,
+    bytes: u64,
+}
+
+impl Opening<'_> {
+    fn start<X: Searched>(self, index: &Arc<X>) -> Result<Opened<X::Element>, OpenError> {
+        let Self { directory, options, target, memory } = self;
+        let (manifest, file) = (directory.manifest(), target.file.clone());
+        let keys = Arc::new(directory.keys()?.map_or(Keys::Identity, Keys::Listed));
+        let direct = if options.engine == EngineChoice::Mmap { Direct::Off } else { options.direct };
+        let opened = open_for_reads(&file, direct).map_err(|source| OpenError::Graph {
+            path: file.to_path_buf(),
+            direct,
+            source,
+        })?;
+        let host = HostOptions {
+            cpus: choose_cpus(options.threads),
+            pin: options.pin,
+            in_flight: options.in_flight,
+            spin: options.spin,
+            target,
+            metric: manifest.metric,
+            keys: keys.clone(),
+        };
+        let mut warnings: Vec<String> = opened.warning.iter().cloned().collect();
+        let (executors, engine) = start(index, &opened, &host, options.engine, &mut warnings)?;
+        for warning in &warnings {
+            log::warn!("{warning}");
+        }
+        let info = IndexInfo {
+            nodes: u64::from(manifest.nodes),
+            kind: manifest.kind,
+            layout: manifest.layout,
+            metric: manifest.metric,
+            packing: manifest.packing,
+            codes: CodePlacement::of(manifest),
+            code_bytes: manifest.codes.bytes_per_node(),
+            parameters: manifest.parameters.clone(),
+            build_id: manifest.build_id.to_string(),
+            engine,
+            direct: opened.direct,
+            file_system: opened.medium.file_system,
+            threads: host.cpus.len(),
+            in_flight: host.in_flight,
+            cached_records: memory.cached_records,
+            mem_graph: memory.mem_graph,
+            memory_bytes: memory.bytes + keys.bytes(),
+            warnings,
+        };
+        Ok(Opened { executors, info })
+    }
+}
+
+fn start<X: Searched>(
+    index: &Arc<X>,
     opened: &OpenedFile,
     host: &HostOptions,
     wanted: EngineChoice,
     warnings: &mut Vec<String>,
-) -> Result<(Executors<T>, EngineChoice), OpenError> {
+) -> Result<(Executors<X::Element>, EngineChoice), OpenError> {
     let failed = |engine, cause: String| OpenError::Engine { engine, cause };
     if matches!(wanted, EngineChoice::Auto | EngineChoice::Glommio) {
         match Executors::start_glommio(index, &opened.file, host) {

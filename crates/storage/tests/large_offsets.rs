@@ -4,8 +4,8 @@
 mod tiny;
 
 use gleann_storage::{
-    BlockId, BuildId, BuildParameters, CodeFormat, GraphFile, Layout, Manifest, MemberEntry, MemberKind,
-    NewRecord, Packing, Record, StorageError, encode_record, record_bytes, seal_block,
+    BlockId, BuildId, BuildParameters, CodeFormat, GraphFile, IndexKind, Layout, Manifest, MemberEntry,
+    MemberKind, NewRecord, Packing, Record, StorageError, encode_record, record_bytes, seal_block,
 };
 use gleann_vector::{ElementType, Matrix, Metric, NodeId};
 use std::fs::File;
@@ -15,7 +15,7 @@ use std::os::unix::fs::FileExt;
 fn header(id: BuildId, payload: u64, offset: u32) -> [u8; 64] {
     let mut bytes = [0; 64];
     bytes[..12].copy_from_slice(b"\x89gleann\nGRPH");
-    bytes[12] = 1;
+    bytes[12] = 2;
     bytes[16..32].copy_from_slice(&id.0);
     bytes[32..40].copy_from_slice(&payload.to_le_bytes());
     bytes[40..44].copy_from_slice(&offset.to_le_bytes());
@@ -47,6 +47,7 @@ fn a_record_beyond_4_gib() {
 
     let manifest = Manifest {
         build_id: id,
+        kind: IndexKind::Graph,
         layout,
         metric: Metric::L2,
         nodes,
