@@ -30,9 +30,13 @@ impl Scale {
 /// A data set that can be converted.
 #[derive(Debug)]
 pub struct Described {
+    /// `train`.
     pub base: Table,
+    /// `test`.
     pub query: Table,
+    /// The metric.
     pub metric: Metric,
+    /// How its distances are written.
     pub scale: Scale,
 }
 

@@ -126,12 +126,14 @@ mod tests {
 
     const DIM: usize = 7;
 
+    type Distance<'a> = &'a dyn Fn(&[f32], &[f32]) -> f64;
+
     fn rows(count: usize, seed: f32) -> Vec<f32> {
         (0..count * DIM).map(|i| ((i as f32 * 0.731 + seed).sin() * 50.0).round() / 10.0).collect()
     }
 
     /// The five nearest of 60 rows for each of 4 queries, by brute force, on the scale of the file.
-    fn neighbours(distance: &dyn Fn(&[f32], &[f32]) -> f64) -> (Vec<i64>, Vec<f64>) {
+    fn neighbours(distance: Distance<'_>) -> (Vec<i64>, Vec<f64>) {
         let (base, query) = (rows(60, 0.0), rows(4, 9.0));
         let (mut ids, mut distances) = (Vec::new(), Vec::new());
         for query in query.chunks(DIM) {
@@ -182,7 +184,7 @@ mod tests {
 
     #[test]
     fn vectors_and_truth_come_over_on_our_scale() {
-        let cases: [(&str, &dyn Fn(&[f32], &[f32]) -> f64, fn(f64) -> f64, &str); 3] = [
+        let cases: [(&str, Distance<'_>, fn(f64) -> f64, &str); 3] = [
             ("euclidean", &euclidean, |d| d * d, "l2"),
             ("angular", &cosine, |d| 2.0 * d, "cosine"),
             ("ip", &|a, b| -dot(a, b), |d| -d, "ip"),

@@ -14,22 +14,32 @@ pub struct Tables {
 /// A data set of vectors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
+    /// Its name in the file.
     pub name: &'static str,
+    /// Rows.
     pub rows: u64,
+    /// Values a row.
     pub columns: u64,
     /// The element type it becomes: f64 becomes f32.
     pub element: ElementType,
+    /// What it is in the file.
     pub stored: Stored,
 }
 
 /// Element types of a file that can become ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stored {
+    /// 32-bit float.
     F32,
+    /// 64-bit float.
     F64,
+    /// Unsigned byte.
     U8,
+    /// Signed byte.
     I8,
+    /// 32-bit integer.
     I32,
+    /// 64-bit integer.
     I64,
 }
 

@@ -90,9 +90,8 @@ fn differences(one: &str, expected: &[Row], other: &str, found: &[Row]) -> Vec<S
     let differ = |expected: &Row, found: &Row| {
         let reads = [expected, found].map(|row| row.cost.reads_per_query.unwrap_or(f64::NAN));
         let far = (expected.recall - found.recall).abs() > RECALL;
-        // Unknown reads differ, too.
-        let more = !((reads[0] - reads[1]).abs() <= READS * reads[0]);
-        (far || more).then(|| {
+        let more = (reads[0] - reads[1]).abs() > READS * reads[0];
+        (far || more || reads.iter().any(|reads| reads.is_nan())).then(|| {
             format!(
                 "L = {}: recall {:.4} and {:.2} reads with {one}, {:.4} and {:.2} with {other}",
                 expected.list, expected.recall, reads[0], found.recall, reads[1]
