@@ -221,3 +221,29 @@ fn advice_is_given_for_a_file_of_vectors() {
     );
     assert!(refused(here, &line.replace("0.9", "95")).contains("--recall"));
 }
+
+#[test]
+fn postings_take_the_same_verbs() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let files = prepare(here);
+    let built =
+        done(here, "build-index --data base.i8bin --out spann --spann --posting-pages 1 --replicas 6");
+    assert!(built.contains("a vector is in"), "{built}");
+    let check = done(here, "check-index spann");
+    assert!(check.contains("sound") && check.contains("3000 vectors in"), "{check}");
+    let files = files.replace("--index index", "--index spann");
+    done(
+        here,
+        &format!("run-bench {files} --list 32 --search beam,pipe --engine mmap --rounds 1 --out s.jsonl"),
+    );
+    for row in rows(&here.join("s.jsonl")) {
+        assert!(row["recall"].as_f64() > Some(0.95), "{row}");
+        assert_eq!(row["reads_per_query"].as_f64(), Some(32.0));
+    }
+    let line = "build-index --data base.i8bin --out other";
+    assert!(refused(here, &format!("{line} --spann --degree 24")).contains("cannot be used with"));
+    assert!(refused(here, &format!("{line} --replicas 6")).contains("--spann"));
+    let dynamic = format!("run-bench {files} --list 32 --width dynamic --engine mmap --rounds 1");
+    assert!(refused(here, &dynamic).contains("give a fixed width"));
+}
