@@ -1,10 +1,11 @@
 //! `build-index`: what will be made, how far it is, what was made.
 
+use crate::build_spann::{Manner, SpannArgs, run_build_spann};
 use crate::mem_graph_args::MemGraphArgs;
 use crate::progress::Console;
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use gleann::{BuildError, BuildOptions, BuildPlan, BuildReport, GraphPlan, bytes, parse_bytes};
+use gleann::{BuildError, BuildOptions, BuildPlan, BuildReport, GraphPlan, SpannOptions, bytes, parse_bytes};
 use gleann_vector::{Metric, VectorFile, read_keys};
 use std::path::PathBuf;
 
@@ -55,6 +56,8 @@ pub struct BuildArgs {
     /// Take the first N rows only
     #[arg(long, value_name = "N")]
     rows: Option<u64>,
+    #[command(flatten)]
+    spann: SpannArgs,
     /// Throw away what an interrupted build has left
     #[arg(long)]
     restart: bool,
@@ -71,6 +74,10 @@ pub fn run_build(args: BuildArgs) -> Result<()> {
     let mut source = VectorFile::open(&args.data)?;
     if let Some(rows) = args.rows {
         source = source.slice(0, rows).context("--rows")?;
+    }
+    if args.spann.spann {
+        let manner = Manner { plan_only: args.plan, quiet: args.quiet };
+        return run_build_spann(&source, &args.out, &args.spann_options(source.rows())?, manner);
     }
     let options = args.options(source.rows())?;
     let plan = options.plan(&source, &args.out)?;
@@ -125,6 +132,22 @@ impl BuildArgs {
             restart: self.restart,
             ..BuildOptions::default()
         })
+    }
+}
+
+impl BuildArgs {
+    fn spann_options(&self, rows: u64) -> Result<SpannOptions> {
+        let keys = self.keys.as_ref().map(|path| read_keys(path, rows)).transpose()?;
+        Ok(self.spann.apply(SpannOptions {
+            metric: self.metric,
+            page_size: self.page_size,
+            memory_budget: self.memory_budget,
+            threads: self.threads,
+            seed: self.seed,
+            keys,
+            restart: self.restart,
+            ..SpannOptions::default()
+        }))
     }
 }
 

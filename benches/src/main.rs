@@ -2,6 +2,7 @@
 
 mod advise;
 mod build_index;
+mod build_spann;
 mod check_index;
 mod dataset;
 mod demo;

@@ -22,6 +22,9 @@ pub enum OpenError {
         /// What is wrong.
         message: String,
     },
+    /// An index of postings keeps no records in memory.
+    #[error("the cache {0} is for graphs, this is an index of postings; open it with the cache none")]
+    CacheOfPostings(String),
     /// The sample of queries that a hot cache is chosen by cannot be used.
     #[error("{}: cannot choose a cache by these queries: {message}", path.display())]
     CacheSample {

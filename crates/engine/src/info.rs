@@ -1,7 +1,7 @@
 //! What an open index says of itself.
 
 use crate::options::EngineChoice;
-use gleann_storage::{BuildParameters, Layout};
+use gleann_storage::{BuildParameters, IndexKind, Layout};
 use gleann_vector::Metric;
 
 /// The navigation graph of an open index.
@@ -18,6 +18,8 @@ pub struct MemGraphInfo {
 pub struct IndexInfo {
     /// Number of vectors.
     pub nodes: u64,
+    /// What the vectors lie in: a graph or postings.
+    pub kind: IndexKind,
     /// Record geometry: element type, dimension, degree bound, page size.
     pub layout: Layout,
     /// The metric.
@@ -42,7 +44,8 @@ pub struct IndexInfo {
     pub cached_records: u64,
     /// The navigation graph, where the index has one and it is loaded.
     pub mem_graph: Option<MemGraphInfo>,
-    /// Bytes of memory the shared parts take: codes, codebook, keys, navigation graph, cache.
+    /// Bytes of memory the shared parts take: codes, codebook, navigation graph and cache, or centroids and their
+    /// graph; keys.
     pub memory_bytes: u64,
     /// Why the index is not read as was preferred.
     pub warnings: Vec<String>,

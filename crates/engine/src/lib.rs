@@ -29,6 +29,7 @@
 mod build;
 mod cache;
 mod check;
+mod check_postings;
 mod device;
 mod error;
 mod executor;
@@ -44,7 +45,8 @@ mod size;
 
 pub use build::{
     BuildError, BuildOptions, BuildPhase, BuildPlan, BuildReport, GraphPlan, MEMORY_OVERHEAD,
-    MemGraphOptions, MemGraphPlan, PhaseMemory, PhaseReport, Sampling, build, build_from_rows,
+    MemGraphOptions, MemGraphPlan, PhaseMemory, PhaseReport, Sampling, SpannOptions, SpannPlan, SpannReport,
+    build, build_from_rows, build_spann, build_spann_from_rows,
 };
 pub use cache::{CachePolicy, CacheSize};
 pub use check::{IndexCheck, check_index};
@@ -53,6 +55,7 @@ pub use error::OpenError;
 pub use gleann_search::{
     Entry, Expansion, Hit, OptionsError, QueryStats, SearchError, SearchKind, SearchOptions, Stop, Width,
 };
+pub use gleann_storage::{IndexKind, PostingLayout};
 pub use gleann_vector::{Element, ElementType, FileError, Key, Matrix, Metric, Progress, Silent, VectorFile};
 pub use index::{CancelToken, Index, SearchResult};
 pub use info::{IndexInfo, MemGraphInfo};

@@ -1,5 +1,6 @@
 //! An index directory: its manifest, and the members the manifest names.
 
+use crate::centroid_file::{Centroids, load_centroids};
 use crate::code_file::{load_codebook, load_codes};
 use crate::error::StorageError;
 use crate::graph_file::GraphFile;
@@ -8,8 +9,9 @@ use crate::manifest::Manifest;
 use crate::manifest_file::MANIFEST_NAME;
 use crate::mem_graph_file::{StoredMemGraph, load_mem_graph};
 use crate::member_reader::MemberReader;
+use crate::posting_file::PostingFile;
 use crate::report_file::read_report;
-use gleann_vector::{Key, Matrix};
+use gleann_vector::{Element, Key, Matrix};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
@@ -55,6 +57,22 @@ impl IndexDirectory {
     /// As [`GraphFile::open`].
     pub fn graph(&self) -> Result<GraphFile, StorageError> {
         GraphFile::open(&self.path, &self.manifest)
+    }
+
+    /// Opens the postings.
+    ///
+    /// # Errors
+    /// As [`PostingFile::open`].
+    pub fn postings(&self) -> Result<PostingFile, StorageError> {
+        PostingFile::open(&self.path, &self.manifest)
+    }
+
+    /// Loads the centroids of the postings; `None` where the index is a graph.
+    ///
+    /// # Errors
+    /// As [`load_centroids`].
+    pub fn centroids<T: Element>(&self) -> Result<Option<Centroids<T>>, StorageError> {
+        load_centroids(&self.path, &self.manifest)
     }
 
     /// Loads the codebook; `None` where the index has no codes.

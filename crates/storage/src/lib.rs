@@ -5,11 +5,14 @@
 
 mod atomic_file;
 mod block;
+mod block_layout;
 mod buffers;
 mod build_id;
+mod centroid_file;
 mod check;
 mod check_graph;
 mod check_mem_graph;
+mod check_postings;
 mod checksum;
 mod clock;
 mod code_file;
@@ -29,6 +32,8 @@ mod member_reader;
 mod member_writer;
 mod packing;
 mod page_io;
+mod posting;
+mod posting_file;
 mod reader;
 mod record;
 mod report_file;
@@ -37,8 +42,10 @@ mod sim;
 
 pub use atomic_file::{AtomicFile, replace_file};
 pub use block::{BlockError, record_bytes, seal_block, verify_block};
+pub use block_layout::BlockLayout;
 pub use buffers::ReadBuffers;
 pub use build_id::BuildId;
+pub use centroid_file::{Centroids, load_centroids, write_centroids};
 pub use check::{CentroidCounts, CheckReport, LISTED_PROBLEMS, Problem, check_index};
 pub use clock::Clock;
 pub use code_file::{load_codebook, load_codes, write_codebook, write_codes};
@@ -49,13 +56,17 @@ pub use graph_writer::GraphWriter;
 pub use header::{FORMAT_VERSION, HEADER_BYTES};
 pub use key_file::{load_keys, write_keys};
 pub use layout::{BLOCK_TRAILER, BlockId, Layout, LayoutError, MAX_DEGREE};
-pub use manifest::{BuildParameters, CodeFormat, MAX_CODEBOOK_BYTES, Manifest};
+pub use manifest::{BuildParameters, CodeFormat, IndexKind, MAX_CODEBOOK_BYTES, Manifest};
 pub use manifest_file::MANIFEST_NAME;
 pub use mem_graph_file::{PointFormat, StoredMemGraph, load_mem_graph, mem_graph_bytes, write_mem_graph};
 pub use member::{MemberEntry, MemberKind};
 pub use member_writer::MemberWriter;
 pub use packing::Packing;
 pub use page_io::{PageIo, RawCompletion, RawRead};
+pub use posting::{
+    MAX_POSTING_PAGES, Posting, PostingError, PostingLayout, PostingLayoutError, encode_posting,
+};
+pub use posting_file::{PostingFile, write_postings};
 pub use reader::{BlockRead, BlockReader, Deliver, ReadCause, ReadError, ReadTarget};
 pub use record::{NewRecord, Record, RecordError, encode_record};
 pub use report_file::{REPORT_NAME, read_report, write_report};

@@ -9,7 +9,7 @@ use super::scan::{Stop, scan, scan_keys};
 use super::state::Inputs;
 use super::work::Work;
 use super::{BuildError, BuildOptions};
-use gleann_storage::{BuildId, BuildParameters, CodeFormat, IndexDirectory, Manifest, Packing};
+use gleann_storage::{BuildId, BuildParameters, CodeFormat, IndexDirectory, IndexKind, Manifest, Packing};
 use gleann_vector::{ContentHash, Element, ElementType, Matrix, Progress, VectorFile};
 use half::f16;
 use rayon::ThreadPool;
@@ -104,6 +104,7 @@ fn inputs(plan: &BuildPlan, options: &BuildOptions) -> Inputs {
     };
     let layout = &plan.layout;
     let pairs = [
+        ("system", "graph".into()),
         ("version", env!("CARGO_PKG_VERSION").into()),
         ("rows", plan.rows.to_string()),
         ("dim", layout.dim().to_string()),
@@ -136,6 +137,7 @@ fn manifest(
     let named = |name: &&str| Some(((*name).to_owned(), inputs.get(*name)?.clone()));
     let mut manifest = Manifest {
         build_id: BuildId([0; 16]),
+        kind: IndexKind::Graph,
         layout: plan.layout,
         metric: options.metric,
         nodes: plan.rows as u32,

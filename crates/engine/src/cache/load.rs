@@ -118,7 +118,7 @@ fn most_wanted<T: Element>(
     })?;
     let target = ReadTarget {
         file: Arc::from(graph.path()),
-        layout: *graph.layout(),
+        layout: graph.layout().block_layout(),
         blocks: u64::from(graph.blocks()),
     };
     let reader = BlockReader::new(MapIo::new(Arc::new(map), SAMPLE_CAPACITY), target);

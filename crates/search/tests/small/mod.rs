@@ -151,7 +151,7 @@ pub fn small_judged<T: Element>(
 }
 
 pub type Outcome = Result<Found, SearchError>;
-pub type SimDriver<T> = Driver<T, SimDisk, VirtualClock, usize>;
+pub type SimDriver<T> = Driver<SearchIndex<T>, SimDisk, VirtualClock, usize>;
 
 impl<T: Element> Small<T> {
     pub fn driver(&self, slots: usize, disk: SimOptions) -> SimDriver<T> {
@@ -159,7 +159,7 @@ impl<T: Element> Small<T> {
         let layout = self.index.layout;
         let target = ReadTarget {
             file: Arc::from(Path::new("graph")),
-            layout,
+            layout: layout.block_layout(),
             blocks: layout.blocks(u64::from(self.index.nodes)),
         };
         let disk = SimDisk::new(self.image.clone(), clock.clone(), disk);
