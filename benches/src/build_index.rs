@@ -1,11 +1,15 @@
 //! `build-index`: what will be made, how far it is, what was made.
 
 use crate::build_spann::{Manner, SpannArgs, run_build_spann};
+use crate::given_graph::GivenGraphArgs;
 use crate::mem_graph_args::MemGraphArgs;
 use crate::progress::Console;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use gleann::{BuildError, BuildOptions, BuildPlan, BuildReport, GraphPlan, SpannOptions, bytes, parse_bytes};
+use gleann::{
+    BuildError, BuildOptions, BuildPlan, BuildReport, GraphPlan, GraphSource, Progress, SpannOptions, bytes,
+    parse_bytes,
+};
 use gleann_vector::{Metric, VectorFile, read_keys};
 use std::path::PathBuf;
 
@@ -16,14 +20,16 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub struct BuildArgs {
     /// The vectors: .fbin, .f16bin, .u8bin, .i8bin, .fvecs, .bvecs or .npy
-    #[arg(long, value_name = "FILE")]
-    data: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["from_index", "from_diskann"], conflicts_with_all = ["from_index", "from_diskann"])]
+    data: Option<PathBuf>,
+    #[command(flatten)]
+    given: GivenGraphArgs,
     /// The directory that becomes the index: new, empty, or with an interrupted build
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// How near two vectors are: l2, ip or cosine
-    #[arg(long, default_value = "l2")]
-    metric: Metric,
+    /// How near two vectors are: l2, ip or cosine [default: l2, or that of the graph taken over]
+    #[arg(long)]
+    metric: Option<Metric>,
     /// R: the most neighbours a vector has
     #[arg(long, default_value_t = 64)]
     degree: usize,
@@ -33,12 +39,12 @@ pub struct BuildArgs {
     /// α of the prune, on squared distances
     #[arg(long, default_value_t = 1.2)]
     alpha: f32,
-    /// Bytes of the compressed vector that searches hold in memory
-    #[arg(long, default_value_t = 32)]
-    pq_bytes: usize,
-    /// Bytes of a page: 4096, 8192 or 16384
-    #[arg(long, default_value_t = 4096)]
-    page_size: usize,
+    /// Bytes of the compressed vector that searches hold in memory [default: 32, or those of the graph taken over]
+    #[arg(long)]
+    pq_bytes: Option<usize>,
+    /// Bytes of a page: 4096, 8192 or 16384 [default: 4096, or that of the index taken over]
+    #[arg(long)]
+    page_size: Option<usize>,
     #[command(flatten)]
     mem_graph: MemGraphArgs,
     /// Most memory the build may take, such as 512MiB or 8GiB; smaller budgets build in shards
@@ -47,9 +53,9 @@ pub struct BuildArgs {
     /// Threads; 0: all that this process may run on. They do not change the index
     #[arg(long, default_value_t = 0)]
     threads: usize,
-    /// Seed of everything random
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
+    /// Seed of everything random [default: 0, or that of the index taken over]
+    #[arg(long)]
+    seed: Option<u64>,
     /// The key of every row: .u64bin, or text with one number a line [default: row numbers]
     #[arg(long, value_name = "FILE")]
     keys: Option<PathBuf>,
@@ -71,25 +77,27 @@ pub struct BuildArgs {
 
 /// Runs the verb.
 pub fn run_build(args: BuildArgs) -> Result<()> {
-    let mut source = VectorFile::open(&args.data)?;
-    if let Some(rows) = args.rows {
-        source = source.slice(0, rows).context("--rows")?;
-    }
     if args.spann.spann {
+        let mut vectors = VectorFile::open(args.data.as_ref().context("--data is missing")?)?;
+        if let Some(rows) = args.rows {
+            vectors = vectors.slice(0, rows).context("--rows")?;
+        }
         let manner = Manner { plan_only: args.plan, quiet: args.quiet };
-        return run_build_spann(&source, &args.out, &args.spann_options(source.rows())?, manner);
+        return run_build_spann(&vectors, &args.out, &args.spann_options(vectors.rows())?, manner);
     }
-    let options = args.options(source.rows())?;
-    let plan = options.plan(&source, &args.out)?;
+    let source = Source::open(&args)?;
+    let options = args.options(&source)?;
+    let plan = source.plan(&options, &args)?;
     if !args.quiet {
-        print_plan(&plan, &args);
+        print_plan(&plan, &source.name(&args));
+        source.print_notes(&options);
     }
     if args.plan {
         return Ok(());
     }
     return_large_allocations();
     let progress = Console::start(args.quiet);
-    let built = gleann::build(&source, &args.out, &options, &progress);
+    let built = source.build(&options, &args, &progress);
     progress.end();
     match built {
         Ok(report) => {
@@ -114,23 +122,83 @@ fn return_large_allocations() {
     }
 }
 
+/// What an index is made of.
+enum Source {
+    Vectors(VectorFile),
+    Graph(Box<GraphSource>),
+}
+
+impl Source {
+    fn open(args: &BuildArgs) -> Result<Self> {
+        if let Some(graph) = args.given.open(args.metric)? {
+            return Ok(Source::Graph(Box::new(graph)));
+        }
+        let mut vectors = VectorFile::open(args.data.as_ref().context("--data is missing")?)?;
+        if let Some(rows) = args.rows {
+            vectors = vectors.slice(0, rows).context("--rows")?;
+        }
+        Ok(Source::Vectors(vectors))
+    }
+
+    fn plan(&self, options: &BuildOptions, args: &BuildArgs) -> Result<BuildPlan> {
+        Ok(match self {
+            Source::Vectors(vectors) => options.plan(vectors, &args.out)?,
+            Source::Graph(graph) => graph.plan(options, &args.out)?,
+        })
+    }
+
+    fn build(
+        &self,
+        options: &BuildOptions,
+        args: &BuildArgs,
+        progress: &dyn Progress,
+    ) -> Result<BuildReport, BuildError> {
+        match self {
+            Source::Vectors(vectors) => gleann::build(vectors, &args.out, options, progress),
+            Source::Graph(graph) => gleann::build_from_graph(graph, &args.out, options, progress),
+        }
+    }
+
+    fn name(&self, args: &BuildArgs) -> String {
+        let given = args.given.from_index.as_ref().or(args.given.from_diskann.as_ref());
+        given.or(args.data.as_ref()).map_or(String::new(), |path| path.display().to_string())
+    }
+
+    fn print_notes(&self, options: &BuildOptions) {
+        let Source::Graph(graph) = self else { return };
+        graph.notes().iter().for_each(|note| println!("note    {note}"));
+        let kept = if graph.keeps_codebook(options) { "kept" } else { "trained" };
+        println!("codes   of {} bytes, the codebook is {kept}", options.pq_bytes);
+    }
+}
+
 impl BuildArgs {
-    fn options(&self, rows: u64) -> Result<BuildOptions> {
-        let keys = self.keys.as_ref().map(|path| read_keys(path, rows)).transpose()?;
+    fn options(&self, source: &Source) -> Result<BuildOptions> {
+        let mut options = match source {
+            Source::Vectors(vectors) => BuildOptions {
+                metric: self.metric.unwrap_or(Metric::L2),
+                degree: self.degree,
+                build_list: self.build_list,
+                alpha: self.alpha,
+                keys: self.keys.as_ref().map(|path| read_keys(path, vectors.rows())).transpose()?,
+                ..BuildOptions::default()
+            },
+            Source::Graph(graph) => graph.options(),
+        };
+        if self.given.from_diskann.is_some() {
+            ensure!(self.build_list > 0, "--build-list 0: expected at least 1");
+            options.build_list = self.build_list.max(options.degree);
+            options.alpha = self.alpha;
+        }
+        options.pq_bytes = self.pq_bytes.unwrap_or(options.pq_bytes);
+        options.page_size = self.page_size.unwrap_or(options.page_size);
+        options.seed = self.seed.unwrap_or(options.seed);
         Ok(BuildOptions {
-            metric: self.metric,
-            degree: self.degree,
-            build_list: self.build_list,
-            alpha: self.alpha,
-            pq_bytes: self.pq_bytes,
-            page_size: self.page_size,
             mem_graph: self.mem_graph.options(),
             memory_budget: self.memory_budget,
             threads: self.threads,
-            seed: self.seed,
-            keys,
             restart: self.restart,
-            ..BuildOptions::default()
+            ..options
         })
     }
 }
@@ -138,29 +206,31 @@ impl BuildArgs {
 impl BuildArgs {
     fn spann_options(&self, rows: u64) -> Result<SpannOptions> {
         let keys = self.keys.as_ref().map(|path| read_keys(path, rows)).transpose()?;
+        let defaults = SpannOptions::default();
         Ok(self.spann.apply(SpannOptions {
-            metric: self.metric,
-            page_size: self.page_size,
+            metric: self.metric.unwrap_or(defaults.metric),
+            page_size: self.page_size.unwrap_or(defaults.page_size),
             memory_budget: self.memory_budget,
             threads: self.threads,
-            seed: self.seed,
+            seed: self.seed.unwrap_or(defaults.seed),
             keys,
             restart: self.restart,
-            ..SpannOptions::default()
+            ..defaults
         }))
     }
 }
 
-fn print_plan(plan: &BuildPlan, args: &BuildArgs) {
+fn print_plan(plan: &BuildPlan, data: &str) {
     let layout = &plan.layout;
     let (element, dim) = (layout.element(), layout.dim());
-    println!("data    {} vectors of {dim} × {element}, {}", plan.rows, args.data.display());
+    println!("data    {} vectors of {dim} × {element}, {data}", plan.rows);
     let place = match (layout.records_per_block(), layout.pages_per_block()) {
         (1, pages) => format!("{pages} pages of {} bytes a record", layout.page_size()),
         (records, _) => format!("{records} records a page of {} bytes", layout.page_size()),
     };
     println!("index   {}: {place}, records of {} bytes", bytes(plan.index_bytes), layout.record_bytes());
     match plan.graph {
+        GraphPlan::Given => println!("graph   taken over"),
         GraphPlan::OneShot => println!("graph   at once, {} threads", plan.threads),
         GraphPlan::Sharded { shards, capacity } => println!(
             "graph   in {shards} shards of at most {capacity} vectors, {} threads: it does not fit the memory \

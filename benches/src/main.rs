@@ -6,6 +6,8 @@ mod build_spann;
 mod check_index;
 mod dataset;
 mod demo;
+mod export_diskann;
+mod given_graph;
 mod ground_truth;
 mod mem_graph_args;
 mod peers;
@@ -37,6 +39,8 @@ enum Verb {
     BuildIndex(Box<build_index::BuildArgs>),
     /// Verify everything in an index that can be verified
     CheckIndex(check_index::CheckArgs),
+    /// Write an index as a DiskANN disk index
+    ExportDiskann(export_diskann::ExportArgs),
     /// List, fetch or verify data sets
     Dataset(dataset::DatasetArgs),
     /// Make a synthetic data set of any size
@@ -57,6 +61,7 @@ fn main() -> ExitCode {
         Verb::BuildIndex(args) => build_index::run_build(*args),
         Verb::CheckIndex(args) => check_index::run_check(args),
         Verb::Dataset(args) => dataset::run(args),
+        Verb::ExportDiskann(args) => export_diskann::run(args),
         Verb::Demo(args) => demo::run(args),
         Verb::GroundTruth(args) => ground_truth::run(args),
         Verb::Generate(args) => synthetic::run_generate(args),

@@ -1,7 +1,7 @@
 //! The verbs and one line about each.
 
 /// Verbs of `gleann-bench`, in the order of a first session.
-const BENCH: [(&str, &str); 9] = [
+const BENCH: [(&str, &str); 10] = [
     ("demo", "Build an index over the sample in the tree, search it, show a table and a plot"),
     ("dataset", "List real data sets, or make or download one"),
     ("generate", "Write seeded synthetic vectors of any size"),
@@ -9,7 +9,11 @@ const BENCH: [(&str, &str); 9] = [
     ("advise", "Say which preset and parameters suit vectors, memory, load and recall"),
     ("build-index", "Build a disk index over a vector file"),
     ("check-index", "Verify everything in an index that can be verified"),
-    ("run-bench", "Measure an index, presets, an experiment, this disk (`device`), the peers or the study (`reproduce`)"),
+    ("export-diskann", "Write an index as a DiskANN disk index"),
+    (
+        "run-bench",
+        "Measure an index, presets, an experiment, this disk (`device`), the peers or the study (`reproduce`)",
+    ),
     ("plot", "Draw results: recall against throughput, latency and reads"),
 ];
 

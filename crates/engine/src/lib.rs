@@ -33,6 +33,7 @@ mod check_postings;
 mod device;
 mod error;
 mod executor;
+mod import;
 mod index;
 mod info;
 mod io;
@@ -57,6 +58,9 @@ pub use gleann_search::{
 };
 pub use gleann_storage::{IndexKind, PostingLayout};
 pub use gleann_vector::{Element, ElementType, FileError, Key, Matrix, Metric, Progress, Silent, VectorFile};
+pub use import::{
+    DiskAnnFiles, ExportOptions, ExportReport, GraphSource, ImportError, build_from_graph, export_diskann,
+};
 pub use index::{CancelToken, Index, SearchResult};
 pub use info::{IndexInfo, MemGraphInfo};
 pub use io::Direct;

@@ -34,11 +34,7 @@ pub(crate) fn open<T: Element>(
         IndexKind::Graph => {
             let graph = directory.graph()?;
             let index = Arc::new(load_cache(load::<T>(directory, options)?, &graph, &options.cache)?);
-            let target = ReadTarget {
-                file: Arc::from(graph.path()),
-                layout: graph.layout().block_layout(),
-                blocks: u64::from(graph.blocks()),
-            };
+            let target = graph.target();
             let navigation = index.entry.mem_graph.as_ref();
             let mem_graph = navigation.map(|graph| MemGraphInfo {
                 nodes: graph.nodes().len() as u64,
@@ -54,7 +50,7 @@ pub(crate) fn open<T: Element>(
         }
         IndexKind::Postings { .. } => {
             if options.cache != CachePolicy::None {
-                return Err(OpenError::CacheOfPostings(options.cache.to_string()));
+                return Err(OpenError::CacheOfPostings(directory.path().to_owned()));
             }
             let (index, target) = load_postings::<T>(directory)?;
             let memory = Held { bytes: index.memory_bytes() as u64, ..Held::default() };
@@ -132,24 +128,18 @@ fn load_postings<T: Element>(
 ) -> Result<(Arc<PostingIndex<T>>, ReadTarget), OpenError> {
     let manifest = directory.manifest();
     let file = directory.postings()?;
-    let layout = *file.layout();
-    let target = ReadTarget {
-        file: Arc::from(file.path()),
-        layout: layout.blocks(),
-        blocks: u64::from(file.postings()),
-    };
     let centroids = directory.centroids::<T>()?.ok_or_else(|| StorageError::MissingMember {
         path: directory.path().join(MemberKind::Centroids.file_name()),
     })?;
     let entry = manifest.entry.map(|node| node.0);
     let index = PostingIndex {
-        layout,
+        layout: *file.layout(),
         nodes: manifest.nodes,
         distance: Distance::new(manifest.metric, manifest.layout.dim()),
         graph: Graph::from_lists(&centroids.lists, manifest.layout.degree(), entry),
         centroids: centroids.vectors,
     };
-    Ok((Arc::new(index), target))
+    Ok((Arc::new(index), file.target()))
 }
 
 fn load<T: Element>(directory: &IndexDirectory, options: &OpenOptions) -> Result<SearchIndex<T>, OpenError> {

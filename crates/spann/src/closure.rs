@@ -28,6 +28,8 @@ pub(crate) struct Heads<'a, T: Element> {
     pub distance: &'a BuildDistance<T>,
     /// The row that is the centroid of each posting.
     pub rows: &'a [u32],
+    /// The cluster that each vector came from: the number of its centroid, where the way to its nearest ones begins.
+    pub origin: &'a [u32],
     /// The graph over them.
     pub graph: &'a Graph,
 }
@@ -61,7 +63,8 @@ impl<T: Element> Heads<'_, T> {
 
     fn claim(&self, row: u32, closure: f32, searcher: &mut Searcher, claims: &mut [Claim]) {
         let target = ToHeads { heads: self, row };
-        searcher.run(self.graph, &target, self.graph.entry().as_slice(), CANDIDATES * claims.len());
+        let entry = self.origin[row as usize];
+        searcher.run(self.graph, &target, &[entry], CANDIDATES * claims.len());
         let limit = searcher.found().first().map_or(0.0, |nearest| nearest.distance * (1.0 + closure));
         let mut chosen = 0;
         for found in searcher.found() {

@@ -38,10 +38,16 @@ pub fn cluster<T: Element>(
     progress.phase("cluster", rows);
     let leaves = divider.leaves((0..vectors.rows() as u32).collect(), seed)?;
     let mut heads: Vec<u32> = leaves.par_iter().map(|leaf| divider.medoid(leaf)).collect();
+    let mut origin = vec![0; vectors.rows()];
+    for (leaf, number) in leaves.iter().zip(0u32..) {
+        leaf.iter().for_each(|&row| origin[row as usize] = number);
+    }
     drop(leaves);
     let (centroids, graph) = navigation(vectors, distance, &heads, (params, progress))?;
     progress.phase("replicate", rows);
-    let claims = Heads { vectors, distance, rows: &heads, graph: &graph }.claims(params, progress)?;
+    let claims =
+        Heads { vectors, distance, rows: &heads, origin: &origin, graph: &graph }.claims(params, progress)?;
+    drop(origin);
     let room = (heads.len(), params.capacity);
     let Placement { mut members, homeless } = place(&claims, params.replicas, room);
     drop(claims);

@@ -17,7 +17,7 @@ pub fn memory_estimate(rows: &Rows, params: &ClusterParams, threads: usize) -> u
     let graph = gleann_graph::memory_estimate(&centroids, &params.graph, threads);
     let replicas = params.replicas as u64;
     // A claim is 8 bytes; members stand in vectors that may have doubled; an asker is 16.
-    let placing = n * (8 * replicas + 2 * 4 * replicas + 16 + 1) + 24 * centroids.rows;
+    let placing = n * (8 * replicas + 2 * 4 * replicas + 16 + 4 + 1) + 24 * centroids.rows;
     let dividing = n * 24 + DIVISIONS * threads.max(1) as u64 * scratch_bytes(rows.dim);
     (n * (row + extra)).saturating_add(graph).saturating_add(placing.max(dividing))
 }

@@ -6,11 +6,13 @@ use crate::layout::{BlockId, Layout};
 use crate::manifest::Manifest;
 use crate::member::MemberKind;
 use crate::member_reader::{MemberReader, PayloadReader};
+use crate::reader::ReadTarget;
 use crate::record::Record;
 use gleann_vector::{Matrix, NodeId, Progress};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Bytes read at a time by a scan.
 const CHUNK: usize = 4 << 20;
@@ -57,6 +59,15 @@ impl GraphFile {
     /// Number of blocks.
     pub fn blocks(&self) -> u32 {
         u32::try_from(self.layout.blocks(self.nodes.into())).expect("at most one block a node")
+    }
+
+    /// The file as a reader of blocks takes it.
+    pub fn target(&self) -> ReadTarget {
+        ReadTarget {
+            file: Arc::from(self.path()),
+            layout: self.layout.block_layout(),
+            blocks: u64::from(self.blocks()),
+        }
     }
 
     /// The nodes whose records lie in a block.

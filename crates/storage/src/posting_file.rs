@@ -10,8 +10,10 @@ use crate::member::{MemberEntry, MemberKind};
 use crate::member_reader::MemberReader;
 use crate::member_writer::MemberWriter;
 use crate::posting::{PostingLayout, encode_posting};
+use crate::reader::ReadTarget;
 use gleann_vector::{Element, Matrix, Progress};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Bytes gathered before a write, and read at a time.
 const BUFFER: usize = 2 << 20;
@@ -95,6 +97,15 @@ impl PostingFile {
     /// Number of postings, which is that of blocks.
     pub fn postings(&self) -> u32 {
         self.postings
+    }
+
+    /// The file as a reader of blocks takes it.
+    pub fn target(&self) -> ReadTarget {
+        ReadTarget {
+            file: Arc::from(self.path()),
+            layout: self.layout.blocks(),
+            blocks: u64::from(self.postings),
+        }
     }
 
     /// Reads all postings in order, in large pieces, unverified, and holds the file against its checksums. Progress

@@ -94,15 +94,18 @@ fn manifest_fields() {
         (89, &max, "the number of PQ chunks is 4294967295, expected 1 to 200"),
         (89, &0u32.to_le_bytes(), "the number of PQ chunks is 0"),
         (89, &9u32.to_le_bytes(), "the length of a member is 184 bytes for pq.codes, expected 199"),
-        (93, &[0; 4], "the build list is 0"),
-        (97, &f32::NAN.to_le_bytes(), "alpha is NaN"),
-        (97, &0.5f32.to_le_bytes(), "alpha is 0.5"),
-        (101, &[0; 4], "the number of passes is 0"),
-        (113, &u64::MAX.to_le_bytes(), "the body is"),
-        (113, &3u64.to_le_bytes(), "the body is"),
-        (121, &(1u64 << 40).to_le_bytes(), "the body is"),
-        (129, b"z", "the list of options is out of order"),
-        (129, &[0xff], "the body is"),
+        (93, &9u32.to_le_bytes(), "the bytes of neighbour codes in a record is 9, expected 0, or the 8"),
+        (97, &1u32.to_le_bytes(), "the entry point is node 7, expected a node below 0"),
+        (101, &1u32.to_le_bytes(), "the pages of a posting is 0, expected 1 or more"),
+        (105, &[0; 4], "the build list is 0"),
+        (109, &f32::NAN.to_le_bytes(), "alpha is NaN"),
+        (109, &0.5f32.to_le_bytes(), "alpha is 0.5"),
+        (113, &[0; 4], "the number of passes is 0"),
+        (125, &u64::MAX.to_le_bytes(), "the body is"),
+        (125, &3u64.to_le_bytes(), "the body is"),
+        (133, &(1u64 << 40).to_le_bytes(), "the body is"),
+        (141, b"z", "the list of options is out of order"),
+        (141, &[0xff], "the body is"),
     ] {
         let message = forged_manifest(offset, bytes);
         assert!(message.contains(expected), "byte {offset}: {message}");
@@ -155,7 +158,7 @@ fn member_headers() {
         (32, &0u64.to_le_bytes(), "the payload length is 0 bytes"),
         (40, &u32::MAX.to_le_bytes(), "the payload offset is 4294967295, expected 64"),
         (40, &[0; 4], "the payload offset is 0, expected 64 or more"),
-        (12, &7u32.to_le_bytes(), "pq.codes has format version 7, this program reads version 1"),
+        (12, &7u32.to_le_bytes(), "pq.codes has format version 7, this program reads version 2"),
     ] {
         let dir = built();
         forge(&dir.path().join("pq.codes"), 64, |file| {

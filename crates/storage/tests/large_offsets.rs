@@ -15,7 +15,7 @@ use std::os::unix::fs::FileExt;
 fn header(id: BuildId, payload: u64, offset: u32) -> [u8; 64] {
     let mut bytes = [0; 64];
     bytes[..12].copy_from_slice(b"\x89gleann\nGRPH");
-    bytes[12] = 1;
+    bytes[12] = 2;
     bytes[16..32].copy_from_slice(&id.0);
     bytes[32..40].copy_from_slice(&payload.to_le_bytes());
     bytes[40..44].copy_from_slice(&offset.to_le_bytes());

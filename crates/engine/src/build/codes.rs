@@ -9,6 +9,9 @@ use gleann_vector::Element;
 impl<T: Element> Run<'_, T> {
     /// Trains on a sample and writes the codebook.
     pub(crate) fn train(&mut self) -> Result<(), BuildError> {
+        if let Some(bytes) = self.given_codebook().map(Codebook::to_bytes) {
+            return self.copy_codebook(&bytes);
+        }
         let rows = self.plan.training_rows as usize;
         self.progress.phase("read training sample", 0);
         let sample = training_sample(&*self.input.rows, rows, self.options.seed)?;

@@ -23,7 +23,7 @@ const STREAM_BYTE_NS: f64 = 2.5;
 /// CPU seconds of a build, roughly.
 pub(crate) fn cpu_seconds(sizes: &Sizes, graph: &ShardPlan, training_rows: u64) -> f64 {
     let rows = sizes.rows.rows as f64;
-    let (dim, row) = (sizes.rows.dim as f64, (sizes.rows.dim * sizes.rows.element.size()) as f64);
+    let row = (sizes.rows.dim * sizes.rows.element.size()) as f64;
     let (params, copies) = match graph {
         ShardPlan::OneShot { .. } => (&sizes.params, 1.0),
         ShardPlan::Sharded { params, .. } => (params, 2.0),
@@ -33,7 +33,14 @@ pub(crate) fn cpu_seconds(sizes: &Sizes, graph: &ShardPlan, training_rows: u64) 
     let miss = if rows * row > CACHE_BYTES { MISS_NS } else { 0.0 };
     let insert =
         distances * (DISTANCE_NS + DISTANCE_BYTE_NS * row + miss) * f64::from(params.passes) * copies;
-    let stream = STREAM_BYTE_NS * (row + 4.0 * params.degree as f64) * (1.0 + copies);
-    let vector = insert + dim * ENCODE_DIMENSION_NS + stream;
+    let stream = STREAM_BYTE_NS * (row + 4.0 * params.degree as f64) * (copies - 1.0);
+    rows * (insert + stream) * 1e-9 + copy_cpu_seconds(sizes, training_rows)
+}
+
+/// CPU seconds of all but the graph, roughly.
+pub(crate) fn copy_cpu_seconds(sizes: &Sizes, training_rows: u64) -> f64 {
+    let (rows, dim) = (sizes.rows.rows as f64, sizes.rows.dim as f64);
+    let record = dim * sizes.rows.element.size() as f64 + 4.0 * sizes.params.degree as f64;
+    let vector = dim * ENCODE_DIMENSION_NS + 2.0 * STREAM_BYTE_NS * record;
     (rows * vector + training_rows as f64 * dim * TRAIN_DIMENSION_NS) * 1e-9
 }

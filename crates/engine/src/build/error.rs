@@ -1,6 +1,7 @@
 //! Why a build does not begin, or stops.
 
 use super::phase::Phase;
+use crate::import::ImportError;
 use gleann_graph::ParamsError;
 use gleann_quant::QuantError;
 use gleann_storage::{LayoutError, StorageError};
@@ -125,6 +126,9 @@ pub enum BuildError {
     /// A file of the index or its state could not be written or read.
     #[error(transparent)]
     Storage(StorageError),
+    /// A graph that should be taken over is at fault.
+    #[error(transparent)]
+    Import(#[from] ImportError),
     /// The system refused work on a file of the build.
     #[error("{action} {}: {source}", path.display())]
     Io {

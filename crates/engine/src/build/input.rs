@@ -1,5 +1,6 @@
 //! The vectors a build reads.
 
+use crate::import::GraphSource;
 use gleann_graph::Rows;
 use gleann_vector::{Element, FileError, Matrix, Metric, RowSource, VectorFile};
 
@@ -8,6 +9,8 @@ pub(crate) struct Input<'a, T: Element> {
     pub rows: Box<dyn RowSource<T> + 'a>,
     /// The rows, where they are in memory anyway.
     pub resident: Option<&'a Matrix<T>>,
+    /// The graph over them, where it is there already.
+    pub given: Option<&'a GraphSource>,
     /// What messages call them.
     pub name: String,
 }
@@ -19,12 +22,19 @@ impl<'a, T: Element> Input<'a, T> {
         Ok(Self {
             rows: Box::new(file.source::<T>()?),
             resident: None,
+            given: None,
             name: file.path().display().to_string(),
         })
     }
 
     pub(crate) fn of_matrix(matrix: &'a Matrix<T>) -> Self {
-        Self { rows: Box::new(Borrowed(matrix)), resident: Some(matrix), name: "the given rows".into() }
+        let name = "the given rows".into();
+        Self { rows: Box::new(Borrowed(matrix)), resident: Some(matrix), given: None, name }
+    }
+
+    pub(crate) fn of_graph(source: &'a GraphSource) -> Self {
+        let name = source.name().to_owned();
+        Self { rows: Box::new(source), resident: None, given: Some(source), name }
     }
 
     pub(crate) fn shape(&self, metric: Metric) -> Rows {

@@ -30,7 +30,7 @@ pub(crate) struct Sizes {
     pub pq_bytes: u64,
     /// Bytes for the phases, the keys already taken off.
     pub budget: u64,
-    /// Bytes of the keys.
+    /// Bytes of the keys, and of whatever else is held throughout.
     pub keys: u64,
 }
 
@@ -41,6 +41,11 @@ impl Sizes {
         let keys = if options.keys.is_some() { rows.rows * 8 } else { 0 };
         let budget = options.memory_budget.saturating_sub(keys);
         Ok(Self { rows, params: options.graph(), pq_bytes: options.pq_bytes as u64, budget, keys })
+    }
+
+    /// The same beside `bytes` that are held throughout.
+    pub(crate) fn beside(self, bytes: u64) -> Self {
+        Self { budget: self.budget.saturating_sub(bytes), keys: self.keys.saturating_add(bytes), ..self }
     }
 
     pub(crate) fn row(&self) -> u64 {

@@ -29,6 +29,7 @@ mod state;
 mod whole;
 mod work;
 
+pub(crate) use adjacency::AdjacencyWriter;
 pub use error::BuildError;
 pub use mem_graph_options::{MemGraphOptions, MemGraphPlan, Sampling};
 pub use memory::MEMORY_OVERHEAD;
@@ -37,6 +38,7 @@ pub use phase::Phase as BuildPhase;
 pub use plan::{BuildPlan, GraphPlan, PhaseMemory};
 pub(crate) use report::read_report;
 pub use report::{BuildReport, PhaseReport};
+pub(crate) use run::{ADJACENCY, Run, run_given};
 pub use run::{build, build_from_rows};
 pub(crate) use spann::read_spann_report;
 pub use spann::{SpannOptions, SpannPlan, SpannReport, build_spann, build_spann_from_rows};

@@ -1,11 +1,12 @@
 //! What a build will make and take, before it begins: from the header of the data alone.
 
-use super::cost::cpu_seconds;
+use super::cost::{copy_cpu_seconds, cpu_seconds};
 use super::disk::{free_bytes, used_bytes};
 use super::mem_graph_options::{MemGraphJob, MemGraphPlan};
 use super::memory::Sizes;
 use super::work::{Work, work_directory};
 use super::{BuildError, BuildOptions};
+use crate::import::Given;
 use gleann_graph::{BuildParams, Rows, ShardPlan};
 use gleann_storage::{HEADER_BYTES, Layout};
 use gleann_vector::VectorFile;
@@ -44,6 +45,8 @@ pub struct BuildPlan {
 /// How the graph is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GraphPlan {
+    /// It is there already.
+    Given,
     /// All vectors at once.
     OneShot,
     /// Every vector in its two nearest shards, one shard built after the other.
@@ -90,15 +93,23 @@ impl BuildOptions {
             element: source.element_type(),
             metric: self.metric,
         };
-        self.plan_rows(rows, out)
+        self.plan_rows(rows, out, None)
     }
 
-    pub(crate) fn plan_rows(&self, rows: Rows, out: &Path) -> Result<BuildPlan, BuildError> {
+    /// [`BuildOptions::plan`] of rows whose graph may be `given`.
+    pub(crate) fn plan_rows(
+        &self,
+        rows: Rows,
+        out: &Path,
+        given: Option<Given>,
+    ) -> Result<BuildPlan, BuildError> {
         let layout = self.check(rows.rows, rows.dim, rows.element)?;
         Work::check_output(out)?;
-        let sizes = Sizes::new(rows, self)?;
-        let graph = sizes.graph()?;
-        let training_rows = sizes.training_rows()?;
+        let sizes = Sizes::new(rows, self)?.beside(given.map_or(0, |given| given.bytes));
+        let graph =
+            if given.is_some() { ShardPlan::OneShot { bytes: sizes.paging() } } else { sizes.graph()? };
+        let trained = !given.is_some_and(|given| given.codebook);
+        let training_rows = if trained { sizes.training_rows()? } else { 0 };
         let wanted = self.wanted_threads();
         let (train_threads, train) = sizes.training(training_rows, wanted);
         let (encode_threads, encode) = sizes.encoding(wanted);
@@ -117,6 +128,7 @@ impl BuildOptions {
             layout,
             index_bytes,
             graph: match graph {
+                _ if given.is_some() => GraphPlan::Given,
                 ShardPlan::OneShot { .. } => GraphPlan::OneShot,
                 ShardPlan::Sharded { shards, capacity, .. } => GraphPlan::Sharded { shards, capacity },
             },
@@ -127,7 +139,10 @@ impl BuildOptions {
             threads,
             disk_bytes: peak_disk(&rows, &layout, &graph, index_bytes),
             free_bytes: free_bytes(out)?.saturating_add(used_bytes(&work_directory(out))),
-            rough_seconds: cpu_seconds(&sizes, &graph, training_rows) / threads as f64,
+            rough_seconds: match given {
+                Some(_) => copy_cpu_seconds(&sizes, training_rows),
+                None => cpu_seconds(&sizes, &graph, training_rows) / threads as f64,
+            },
             jobs: Jobs {
                 graph: params,
                 train_threads,

@@ -87,7 +87,7 @@ impl BuildReport {
             pages_per_block: layout.pages_per_block() as u64,
             unused_share: 1.0 - used as f64 / layout.block_bytes() as f64,
             shards: match plan.graph {
-                GraphPlan::OneShot => 0,
+                GraphPlan::OneShot | GraphPlan::Given => 0,
                 GraphPlan::Sharded { shards, .. } => shards as u64,
             },
             degrees: state.degrees.clone(),

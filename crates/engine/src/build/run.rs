@@ -9,6 +9,7 @@ use super::scan::{Stop, scan, scan_keys};
 use super::state::Inputs;
 use super::work::Work;
 use super::{BuildError, BuildOptions};
+use crate::import::{self, GraphSource};
 use gleann_storage::{BuildId, BuildParameters, CodeFormat, IndexDirectory, IndexKind, Manifest, Packing};
 use gleann_vector::{ContentHash, Element, ElementType, Matrix, Progress, VectorFile};
 use half::f16;
@@ -21,8 +22,17 @@ pub(crate) const ADJACENCY: &str = "adjacency";
 pub(crate) const REPAIRED: &str = "adjacency.repaired";
 
 /// Inputs that the manifest has no field for: they go into its options.
-const MANIFEST_OPTIONS: [&str; 7] =
-    ["version", "training_rows", "shards", "shard_capacity", "max_candidates", "slack", "mem_graph"];
+const MANIFEST_OPTIONS: [&str; 9] = [
+    "version",
+    "training_rows",
+    "shards",
+    "shard_capacity",
+    "max_candidates",
+    "slack",
+    "mem_graph",
+    import::GRAPH,
+    import::CODEBOOK,
+];
 
 /// Builds the index of the vectors in `source` into the directory `out`, which is made, or must be empty, or hold
 /// what an interrupted build of the same has left: then that is continued.
@@ -60,13 +70,24 @@ pub fn build_from_rows<T: Element>(
     run(Input::of_matrix(rows), out, options, progress)
 }
 
+/// [`build`] of a graph that is there already.
+pub(crate) fn run_given<T: Element>(
+    source: &GraphSource,
+    out: &Path,
+    options: &BuildOptions,
+    progress: &dyn Progress,
+) -> Result<BuildReport, BuildError> {
+    run(Input::<T>::of_graph(source), out, options, progress)
+}
+
 fn run<T: Element>(
     input: Input<'_, T>,
     out: &Path,
     options: &BuildOptions,
     progress: &dyn Progress,
 ) -> Result<BuildReport, BuildError> {
-    let plan = options.plan_rows(input.shape(options.metric), out)?;
+    let given = input.given.map(|source| source.given(options));
+    let plan = options.plan_rows(input.shape(options.metric), out, given)?;
     let mut inputs = inputs(&plan, options);
     let mut work = Work::open(out, &inputs, options.restart)?;
     let meter = Meter::start();
@@ -76,6 +97,9 @@ fn run<T: Element>(
         Stop::Error(error) => error,
     })?;
     inputs.insert("content".into(), content.to_string());
+    for (name, value) in import::identity(input.given, options, progress)? {
+        inputs.insert(name.into(), value);
+    }
     inputs.insert("keys".into(), keys.map_or("row numbers".into(), |hash| hash.to_string()));
     if let Some(differences) = work.state.differences(&inputs) {
         return Err(BuildError::Different { path: out.to_owned(), differences });
@@ -99,7 +123,7 @@ fn run<T: Element>(
 fn inputs(plan: &BuildPlan, options: &BuildOptions) -> Inputs {
     let graph = &options.graph();
     let (shards, capacity) = match plan.graph {
-        GraphPlan::OneShot => (0, 0),
+        GraphPlan::OneShot | GraphPlan::Given => (0, 0),
         GraphPlan::Sharded { shards, capacity } => (shards, capacity),
     };
     let layout = &plan.layout;
@@ -134,7 +158,10 @@ fn manifest(
     inputs: &Inputs,
     (content, keys): (ContentHash, Option<ContentHash>),
 ) -> Manifest {
-    let named = |name: &&str| Some(((*name).to_owned(), inputs.get(*name)?.clone()));
+    let named = |name: &&str| {
+        let value = inputs.get(*name).filter(|value| !import::is_own(value))?;
+        Some(((*name).to_owned(), value.clone()))
+    };
     let mut manifest = Manifest {
         build_id: BuildId([0; 16]),
         kind: IndexKind::Graph,
@@ -174,6 +201,7 @@ impl<T: Element> Run<'_, T> {
         self.phase(Phase::Train, Self::train)?;
         self.phase(Phase::Encode, Self::encode)?;
         match self.plan.graph {
+            GraphPlan::Given => self.phase(Phase::Graph, Self::copy_graph)?,
             GraphPlan::OneShot => self.phase(Phase::Graph, Self::build_whole)?,
             GraphPlan::Sharded { shards, capacity } => {
                 self.phase(Phase::Partition, |run| run.partition(shards, capacity))?;

@@ -4,7 +4,7 @@ use super::{CachePolicy, CacheSize};
 use crate::error::OpenError;
 use crate::io::{Direct, MapIo, map_file};
 use gleann_search::{Cache, Driver, Entry, Query, Records, SearchIndex, SearchOptions, Turn};
-use gleann_storage::{BlockReader, GraphFile, ReadTarget, Record, StorageError, VirtualClock, record_bytes};
+use gleann_storage::{BlockReader, GraphFile, Record, StorageError, VirtualClock, record_bytes};
 use gleann_vector::{Element, Matrix, NodeId, VectorFile};
 use std::path::Path;
 use std::sync::Arc;
@@ -116,12 +116,7 @@ fn most_wanted<T: Element>(
         direct: Direct::Off,
         source,
     })?;
-    let target = ReadTarget {
-        file: Arc::from(graph.path()),
-        layout: graph.layout().block_layout(),
-        blocks: u64::from(graph.blocks()),
-    };
-    let reader = BlockReader::new(MapIo::new(Arc::new(map), SAMPLE_CAPACITY), target);
+    let reader = BlockReader::new(MapIo::new(Arc::new(map), SAMPLE_CAPACITY), graph.target());
     let entry = if counting.entry.mem_graph.is_some() { Entry::MEM_GRAPH } else { Entry::Medoid };
     let options = SearchOptions { list: SAMPLE_LIST, entry, ..SearchOptions::DEFAULT };
     let mut driver = Driver::new(counting.clone(), reader, VirtualClock::default(), 1);
