@@ -165,6 +165,16 @@ fn presets_run_side_by_side_where_the_index_has_what_they_need() {
     );
     assert!(refused(here, &line.replace("c2", "octopusann")).contains("it needs page-shuffle"));
     assert!(refused(here, &line.replace("c2", "c9")).contains("octopusann"));
+    done(here, "build-index --preset grip --data base.i8bin --out grip --degree 16 --pq-bytes 12 --quiet");
+    done(
+        here,
+        &line.replace("c2", "grip").replace("--index index", "--index grip").replace("r.jsonl", "g.jsonl"),
+    );
+    let navigated = rows(&here.join("g.jsonl"));
+    assert_eq!(
+        (navigated[1]["entry"].as_str(), navigated[1]["build"]["degree"].as_u64()),
+        (Some("memgraph:10-2"), Some(16))
+    );
     // An axis that is given replaces the preset's.
     let swept = done(here, &format!("{line} --stop exhausted,bound:10 --dry-run"));
     assert_eq!(swept.matches("bound:10").count(), 2, "{swept}");

@@ -3,7 +3,7 @@
 use super::Preset;
 use super::recipe::{Codes, Packing, Recipe, System};
 use anyhow::{Result, bail};
-use gleann_storage::{CodeFormat, IndexDirectory, MemberKind};
+use gleann_storage::{CodeFormat, IndexDirectory, IndexKind, MemberKind};
 use std::path::{Path, PathBuf};
 
 /// An index that is there, as far as presets care.
@@ -32,14 +32,17 @@ impl Built {
         let in_record = manifest.layout.code_bytes() > 0;
         Ok(Self {
             path: path.to_owned(),
-            system: System::Graph,
+            system: match manifest.kind {
+                IndexKind::Graph => System::Graph,
+                IndexKind::Postings { .. } => System::Spann,
+            },
             packing: manifest.packing.name().parse().map_err(anyhow::Error::msg)?,
             codes: match manifest.codes {
                 CodeFormat::None => Codes::Off,
                 CodeFormat::Pq { .. } if in_record => Codes::Record,
                 CodeFormat::Pq { .. } => Codes::Memory,
             },
-            mem_graph: manifest.members.iter().any(|member| is_mem_graph(member.kind)),
+            mem_graph: manifest.members.iter().any(|member| member.kind == MemberKind::MemGraph),
         })
     }
 
@@ -76,10 +79,6 @@ impl Built {
         let missing = recipe.mem_graph.is_some() && !self.mem_graph;
         missing.then(|| "has no navigation graph, it needs one".to_owned())
     }
-}
-
-fn is_mem_graph(kind: MemberKind) -> bool {
-    kind == MemberKind::MemGraph
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::run_bench::Section;
 use anyhow::{Result, ensure};
-use gleann::{BuildOptions, MemGraphOptions, Sampling};
+use gleann::{BuildOptions, MemGraphOptions, Sampling, SpannOptions};
 use std::str::FromStr;
 
 /// What kind of index.
@@ -149,12 +149,22 @@ impl Recipe {
         })
     }
 
+    /// The options of a build of postings; what a recipe does not say is as in `base`.
+    pub fn postings(&self, base: SpannOptions) -> SpannOptions {
+        SpannOptions { page_size: self.page_size as usize, ..base }
+    }
+
+    /// The recipe of the graph alone, from which every layout of it is derived.
+    pub fn graph(&self) -> Self {
+        let Self { system, degree, build_list, alpha, .. } = *self;
+        Self { system, degree, build_list, alpha, ..Self::default() }
+    }
+
     /// Whether this build can make it.
     ///
     /// # Errors
     /// It cannot; the message says what is missing.
     pub fn possible(&self) -> Result<()> {
-        ensure!(self.system == System::Graph, pending("inverted lists (spann)"));
         ensure!(self.packing == Packing::ById, pending("packing page-shuffle"));
         ensure!(self.codes == Codes::Memory, pending("codes outside of memory"));
         Ok(())

@@ -1,6 +1,6 @@
 //! What is measured on one set: the variants' indexes are made ready, then all points in alternating rounds.
 
-use super::plan::{Scale, workshop};
+use super::plan::{Scale, Wish, workshop};
 use super::sets::Set;
 use super::store::Store;
 use super::study::Study;
@@ -20,10 +20,8 @@ pub struct Settings {
     pub threads: u32,
     /// Searches a core interleaves, where many are asked for.
     pub in_flight: u32,
-    /// Seconds that a round of a point takes.
-    pub point_seconds: f64,
-    /// Most memory a build may take.
-    pub memory_budget: u64,
+    /// What is wanted.
+    pub wish: Wish,
     /// Whether reads through the page cache are measured.
     pub allow_buffered: bool,
 }
@@ -70,7 +68,7 @@ pub fn measure_set(
     settings: &Settings,
     store: &mut Store,
 ) -> Result<Measured> {
-    let shop = workshop(set, scale.rows, &settings.work, settings.memory_budget)?;
+    let shop = workshop(set, scale.rows, &settings.work, settings.wish)?;
     let truth = set.truth(scale.rows, study.k, &shop.folder)?;
     let mut left_out = Vec::new();
     let tasks = tasks(study, set, (scale, settings), &shop, &mut left_out)?;
@@ -141,7 +139,7 @@ fn key(
         scale.rows,
         recipe.folder(),
         study.k,
-        settings.point_seconds
+        settings.wish.point_seconds
     )
 }
 
@@ -157,7 +155,7 @@ fn job(study: &Study, set: &Set, (settings, truth): (&Settings, &Path), index: &
         points: Vec::new(),
         expectations: Vec::new(),
         load: Load::Closed,
-        seconds: settings.point_seconds,
+        seconds: settings.wish.point_seconds,
         allow_buffered: settings.allow_buffered,
     }
 }
