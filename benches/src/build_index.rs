@@ -8,8 +8,8 @@ use crate::progress::Console;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use gleann::{
-    BuildError, BuildOptions, BuildPlan, BuildReport, GraphPlan, GraphSource, Progress, SpannOptions, bytes,
-    parse_bytes,
+    BuildError, BuildOptions, BuildPlan, BuildReport, CodePlacement, GraphPlan, GraphSource, Packing,
+    Progress, SpannOptions, bytes, parse_bytes,
 };
 use gleann_vector::{Metric, VectorFile, read_keys};
 use std::path::PathBuf;
@@ -44,9 +44,16 @@ pub struct BuildArgs {
     /// α of the prune, on squared distances [default: 1.2]
     #[arg(long)]
     alpha: Option<f32>,
-    /// Bytes of the compressed vector that searches hold in memory [default: 32, or those of the graph taken over]
+    /// Bytes of the compressed vector [default: 32, or those of the graph taken over]
     #[arg(long)]
     pq_bytes: Option<usize>,
+    /// Where the compressed vectors are: memory, record (beside the ids of whoever names them) or off (there are none)
+    /// [default: memory]
+    #[arg(long)]
+    codes: Option<CodePlacement>,
+    /// Which vectors share a page: by-id (in the order of rows) or page-shuffle (neighbours) [default: by-id]
+    #[arg(long)]
+    packing: Option<Packing>,
     /// Bytes of a page: 4096, 8192 or 16384 [default: 4096, or that of the index taken over]
     #[arg(long)]
     page_size: Option<usize>,
@@ -183,7 +190,7 @@ impl BuildArgs {
     fn options(&self, source: &Source, preset: Option<&Preset>) -> Result<BuildOptions> {
         let mut options = match source {
             Source::Vectors(vectors) => {
-                let base = of_preset(preset, BuildOptions::default())?;
+                let base = of_preset(preset, BuildOptions::default());
                 BuildOptions {
                     metric: self.metric.unwrap_or(base.metric),
                     degree: self.degree.unwrap_or(base.degree),
@@ -196,7 +203,7 @@ impl BuildArgs {
             // The graph's own parameters are what it was made with, whatever a preset would have made.
             Source::Graph(graph) => {
                 let BuildOptions { degree, build_list, alpha, .. } = graph.options();
-                BuildOptions { degree, build_list, alpha, ..of_preset(preset, graph.options())? }
+                BuildOptions { degree, build_list, alpha, ..of_preset(preset, graph.options()) }
             }
         };
         if self.given.from_diskann.is_some() {
@@ -209,6 +216,8 @@ impl BuildArgs {
         options.page_size = self.page_size.unwrap_or(options.page_size);
         options.seed = self.seed.unwrap_or(options.seed);
         Ok(BuildOptions {
+            codes: self.codes.unwrap_or(options.codes),
+            packing: self.packing.unwrap_or(options.packing),
             mem_graph: self.mem_graph.options().or(options.mem_graph),
             memory_budget: self.memory_budget,
             threads: self.threads,
@@ -219,8 +228,11 @@ impl BuildArgs {
 }
 
 /// What a preset needs, other things as in `base`.
-fn of_preset(preset: Option<&Preset>, base: BuildOptions) -> Result<BuildOptions> {
-    preset.map_or(Ok(base.clone()), |preset| preset.recipe.options(base))
+fn of_preset(preset: Option<&Preset>, base: BuildOptions) -> BuildOptions {
+    match preset {
+        Some(preset) => preset.recipe.options(base),
+        None => base,
+    }
 }
 
 impl BuildArgs {
@@ -249,6 +261,14 @@ fn print_plan(plan: &BuildPlan, data: &str) {
         (records, _) => format!("{records} records a page of {} bytes", layout.page_size()),
     };
     println!("index   {}: {place}, records of {} bytes", bytes(plan.index_bytes), layout.record_bytes());
+    if plan.record_growth > 1.0 {
+        println!("        codes in records make them {:.2} times as long", plan.record_growth);
+    }
+    match plan.shuffle_parts {
+        0 => {}
+        1 => println!("packing neighbours share pages"),
+        parts => println!("packing neighbours share pages, found in {parts} parts to fit the memory budget"),
+    }
     match plan.graph {
         GraphPlan::Given => println!("graph   taken over"),
         GraphPlan::OneShot => println!("graph   at once, {} threads", plan.threads),
@@ -292,7 +312,11 @@ fn print_report(report: &BuildReport, args: &BuildArgs) {
         bytes(report.peak_rss_bytes)
     );
     let overlap = report.overlap_ratio.map_or("none, one record a block".into(), |or| format!("{or:.4}"));
-    println!("\ndegree {:.1} on average, overlap ratio {overlap}", report.mean_degree);
+    let before = report.overlap_by_id.map_or(String::new(), |or| format!(" ({or:.4} in the order of rows)"));
+    println!("\ndegree {:.1} on average, overlap ratio {overlap}{before}", report.mean_degree);
+    if report.record_growth > 1.0 {
+        println!("a record is {:.2} times as long as with codes in memory", report.record_growth);
+    }
     if report.unreachable > 0 {
         println!(
             "{} vectors could not be reached from the entry point; {} edges were added for them",

@@ -63,7 +63,7 @@ impl Workshop {
                 gleann::build_spann(&self.source, path, &self.postings(recipe), progress).map(drop)
             }
             (System::Graph, None) => {
-                gleann::build(&self.source, path, &self.options(recipe)?, progress).map(drop)
+                gleann::build(&self.source, path, &self.options(recipe), progress).map(drop)
             }
             (System::Graph, Some(given)) => self.derive(recipe, given, (path, progress))?,
         };
@@ -78,7 +78,7 @@ impl Workshop {
     ) -> Result<Result<(), BuildError>> {
         let graph = GraphSource::from_index(given)?;
         let base = BuildOptions { memory_budget: self.memory_budget, ..graph.options() };
-        let options = self.fitted(recipe).options(base)?;
+        let options = self.fitted(recipe).options(base);
         Ok(gleann::build_from_graph(&graph, path, &options, progress).map(drop))
     }
 
@@ -95,7 +95,7 @@ impl Workshop {
         self.folder.join(format!("{}{whole}.index", self.fitted(recipe).folder()))
     }
 
-    fn options(&self, recipe: &Recipe) -> Result<BuildOptions> {
+    fn options(&self, recipe: &Recipe) -> BuildOptions {
         let base = BuildOptions {
             metric: self.metric,
             memory_budget: self.memory_budget,
@@ -112,14 +112,14 @@ impl Workshop {
         })
     }
 
-    /// Seconds until all of these are built, roughly; those that this build cannot make count nothing.
+    /// Seconds until all of these are built, roughly.
     ///
     /// # Errors
     /// The vectors cannot be built over.
     pub fn rough_seconds(&self, recipes: &[Recipe]) -> Result<f64> {
         let mut counted: Vec<PathBuf> = Vec::new();
         let mut seconds = 0.0;
-        for recipe in recipes.iter().filter(|recipe| recipe.possible().is_ok()) {
+        for recipe in recipes {
             let graph = self.graph_of(recipe);
             for (recipe, share) in [(graph.as_ref(), 1.0), (Some(recipe), self.share(recipe))] {
                 let Some(recipe) = recipe else { continue };
@@ -127,7 +127,7 @@ impl Workshop {
                 if path.join(MANIFEST_NAME).exists() || counted.contains(&path) {
                     continue;
                 }
-                let graph = self.options(&recipe.graph())?;
+                let graph = self.options(&recipe.graph());
                 seconds += share * graph.plan(&self.source, &path)?.rough_seconds;
                 counted.push(path);
             }

@@ -119,9 +119,9 @@ fn outcome(
         wish,
         allow_buffered: args.allow_buffered,
     };
-    let measured = measure_set(study, set, &scale, &settings, store)?;
-    let fits = if study.model { model::fits(&measured.rows) } else { Vec::new() };
-    Ok(Outcome { set: set.clone(), scale, measured, fits })
+    let rows = measure_set(study, set, &scale, &settings, store)?;
+    let fits = if study.model { model::fits(&rows) } else { Vec::new() };
+    Ok(Outcome { set: set.clone(), scale, rows, fits })
 }
 
 fn tell(args: &ReproduceArgs, study: &Study, outcomes: &[Outcome]) -> Result<()> {

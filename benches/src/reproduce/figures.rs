@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 /// A file cannot be written.
 pub fn draw(study: &Study, outcomes: &[Outcome], folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
-    for outcome in outcomes.iter().filter(|outcome| study.curves && !outcome.measured.rows.is_empty()) {
+    for outcome in outcomes.iter().filter(|outcome| study.curves && !outcome.rows.is_empty()) {
         let title = format!("{}: {}", study.title, outcome.set.name);
         for ending in ["svg", "html"] {
             let path = folder.join(format!("{}-{}.{ending}", study.id, outcome.set.name));
-            write_figure(&outcome.measured.rows, &title, &path)?;
+            write_figure(&outcome.rows, &title, &path)?;
             files.push(path);
         }
     }

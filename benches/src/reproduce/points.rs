@@ -38,15 +38,6 @@ struct Task {
     points: Vec<Keyed>,
 }
 
-/// What came out on one set.
-#[derive(Debug)]
-pub struct Measured {
-    /// Medians, named by variant, in the order of the variants.
-    pub rows: Vec<Row>,
-    /// Variants that could not be measured, and why.
-    pub left_out: Vec<String>,
-}
-
 /// The recipes of a study's variants on a set, those that one index may serve made one.
 ///
 /// # Errors
@@ -58,6 +49,7 @@ pub fn recipes(study: &Study, set: &Set) -> Result<Vec<Recipe>> {
 }
 
 /// Measures a study on a set. Points that the store has are not measured again.
+/// Returns medians, named by variant, in the order of the variants.
 ///
 /// # Errors
 /// A truth or an index cannot be made, or something cannot be measured.
@@ -67,11 +59,10 @@ pub fn measure_set(
     scale: &Scale,
     settings: &Settings,
     store: &mut Store,
-) -> Result<Measured> {
+) -> Result<Vec<Row>> {
     let shop = workshop(set, scale.rows, &settings.work, settings.wish)?;
     let truth = set.truth(scale.rows, study.k, &shop.folder)?;
-    let mut left_out = Vec::new();
-    let tasks = tasks(study, set, (scale, settings), &shop, &mut left_out)?;
+    let tasks = tasks(study, set, (scale, settings), &shop)?;
     for round in 1..=scale.rounds {
         for task in &tasks {
             let job = job(study, set, (settings, &truth), &task.index);
@@ -85,7 +76,7 @@ pub fn measure_set(
     let mut rows: Vec<Row> = medians.collect();
     let place = |row: &Row| study.variants.iter().position(|variant| variant.preset.name == row.preset);
     rows.sort_by_key(|row| (place(row), row.list));
-    Ok(Measured { rows, left_out })
+    Ok(rows)
 }
 
 /// Makes the indexes, and lists what they are asked.
@@ -94,14 +85,9 @@ fn tasks(
     set: &Set,
     (scale, settings): (&Scale, &Settings),
     shop: &Workshop,
-    left_out: &mut Vec<String>,
 ) -> Result<Vec<Task>> {
     let mut tasks: Vec<Task> = Vec::new();
     for (variant, recipe) in study.variants.iter().zip(recipes(study, set)?) {
-        if let Err(reason) = recipe.possible() {
-            left_out.push(format!("{}: {reason:#}", variant.preset.name));
-            continue;
-        }
         let index = shop.index(&recipe)?;
         let open = OpenPoint {
             threads: settings.threads,

@@ -3,18 +3,17 @@
 use crate::build::{BuildReport, read_report};
 use crate::check_postings::{check_centroids, check_spann_report};
 use crate::mem_graph::check_mem_graph;
+use crate::stored_codes::{StoredCode, StoredCodes};
 use gleann_graph::{AdjacencyRows, ListBlock, reachable};
 use gleann_quant::Codebook;
 use gleann_storage::{
-    BlockId, CheckReport, GraphFile, HEADER_BYTES, IndexDirectory, IndexKind, LISTED_PROBLEMS, Manifest,
-    MemberKind, Problem, REPORT_NAME, Record, StorageError, record_bytes,
+    BlockId, CheckReport, GraphFile, IndexDirectory, IndexKind, LISTED_PROBLEMS, Manifest, MemberKind,
+    Problem, REPORT_NAME, Record, StorageError, record_bytes,
 };
 use gleann_vector::{Element, ElementType, NodeId, Progress};
 use half::f16;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// Records whose code is computed anew.
@@ -146,6 +145,7 @@ pub(crate) fn same_parameters(parameters: &BTreeMap<String, String>, manifest: &
         ("dim", manifest.layout.dim().to_string()),
         ("degree", manifest.layout.degree().to_string()),
         ("page_size", manifest.layout.page_size().to_string()),
+        ("packing", manifest.packing.to_string()),
         ("seed", manifest.parameters.seed.to_string()),
     ];
     expected.iter().all(|(name, value)| parameters.get(*name) == Some(value))
@@ -177,7 +177,7 @@ struct GraphRows<'a> {
 }
 
 /// A block's buffer, aligned for vectors of any type.
-fn aligned(graph: &GraphFile) -> gleann_vector::Matrix<u8> {
+pub(crate) fn aligned(graph: &GraphFile) -> gleann_vector::Matrix<u8> {
     gleann_vector::Matrix::zeroed(1, graph.layout().block_bytes())
 }
 
@@ -225,7 +225,7 @@ impl GraphRows<'_> {
     }
 }
 
-fn record<'a>(
+pub(crate) fn record<'a>(
     graph: &GraphFile,
     block: &'a [u8],
     slot: usize,
@@ -274,35 +274,35 @@ fn compare_codes<T: Element>(
     progress: &dyn Progress,
 ) -> Result<(), StorageError> {
     let graph = index.graph()?;
-    let path = index.path().join(MemberKind::Codes.file_name());
-    let io = |source| StorageError::Io { action: "reading", path: path.clone(), source };
-    let codes = File::open(&path).map_err(io)?;
-    let (nodes, length) = (u64::from(graph.nodes()), codebook.chunks());
+    let mut stored = StoredCodes::open(index, &graph, codebook.chunks())?;
+    let nodes = u64::from(graph.nodes());
     let sample = nodes.min(SAMPLED_CODES);
     progress.phase("compare codes", sample);
-    let nodes: Vec<u32> = (0..sample).map(|index| (index * nodes / sample) as u32).collect();
+    let sampled: Vec<u32> = (0..sample).map(|index| (index * nodes / sample) as u32).collect();
     let mut block = aligned(&graph);
-    let (mut vectors, mut computed, mut stored) = (Vec::<T>::new(), Vec::new(), vec![0; length]);
+    let (mut vectors, mut computed) = (Vec::<T>::new(), Vec::new());
+    let mut found: Vec<StoredCode> = Vec::new();
     // Encoding many rows at once is far cheaper a row.
-    for nodes in nodes.chunks((SAMPLED_BYTES / (codebook.dim() * size_of::<T>())).max(1)) {
+    for nodes in sampled.chunks((SAMPLED_BYTES / (codebook.dim() * size_of::<T>())).max(1)) {
         vectors.clear();
+        found.clear();
         for &node in nodes {
-            let node = NodeId(node);
+            let Some(code) = stored.next(node)? else { continue };
+            let node = NodeId(code.node);
             graph.read_block(graph.layout().block_of(node), block.as_mut_slice())?;
             let record = record(&graph, block.as_slice(), graph.layout().slot_of(node), node)?;
             vectors.extend_from_slice(record.vector::<T>());
+            found.push(code);
         }
-        computed.resize(nodes.len() * length, 0);
+        computed.resize(found.len() * codebook.chunks(), 0);
         codebook.encode_rows(&vectors, &mut computed);
-        for (&node, computed) in nodes.iter().zip(computed.chunks_exact(length)) {
-            let offset = HEADER_BYTES as u64 + u64::from(node) * length as u64;
-            codes.read_exact_at(&mut stored, offset).map_err(io)?;
-            if stored != computed {
-                let message = format!("the code of node {node} is not that of its vector");
-                check.problem(MemberKind::Codes.file_name(), Some(offset), message);
+        for (code, computed) in found.iter().zip(computed.chunks_exact(codebook.chunks())) {
+            if code.bytes != computed {
+                let message = format!("the code of node {} is not that of its vector", code.node);
+                check.problem(stored.file(), Some(code.offset), message);
             }
         }
-        check.codes_compared += nodes.len() as u64;
+        check.codes_compared += found.len() as u64;
         progress.advance(nodes.len() as u64);
         if progress.cancelled() {
             return Err(StorageError::Cancelled);

@@ -1,7 +1,8 @@
 //! What an open index says of itself.
 
+use crate::build::CodePlacement;
 use crate::options::EngineChoice;
-use gleann_storage::{BuildParameters, IndexKind, Layout};
+use gleann_storage::{BuildParameters, IndexKind, Layout, Packing};
 use gleann_vector::Metric;
 
 /// The navigation graph of an open index.
@@ -24,7 +25,11 @@ pub struct IndexInfo {
     pub layout: Layout,
     /// The metric.
     pub metric: Metric,
-    /// Bytes a code.
+    /// Which vectors share a page.
+    pub packing: Packing,
+    /// Where the codes are.
+    pub codes: CodePlacement,
+    /// Bytes a code; 0 where there are none.
     pub code_bytes: usize,
     /// How the graph was built.
     pub parameters: BuildParameters,

@@ -38,16 +38,18 @@ mod index;
 mod info;
 mod io;
 mod keys;
+mod load;
 mod mem_graph;
 mod node_vectors;
 mod open;
 mod options;
 mod size;
+mod stored_codes;
 
 pub use build::{
-    BuildError, BuildOptions, BuildPhase, BuildPlan, BuildReport, GraphPlan, MEMORY_OVERHEAD,
+    BuildError, BuildOptions, BuildPhase, BuildPlan, BuildReport, CodePlacement, GraphPlan, MEMORY_OVERHEAD,
     MemGraphOptions, MemGraphPlan, PhaseMemory, PhaseReport, Sampling, SpannOptions, SpannPlan, SpannReport,
-    build, build_from_rows, build_spann, build_spann_from_rows,
+    UnknownPlacement, build, build_from_rows, build_spann, build_spann_from_rows,
 };
 pub use cache::{CachePolicy, CacheSize};
 pub use check::{IndexCheck, check_index};
@@ -56,7 +58,7 @@ pub use error::OpenError;
 pub use gleann_search::{
     Entry, Expansion, Hit, OptionsError, QueryStats, SearchError, SearchKind, SearchOptions, Stop, Width,
 };
-pub use gleann_storage::{IndexKind, PostingLayout};
+pub use gleann_storage::{IndexKind, Packing, PostingLayout, UnknownPacking};
 pub use gleann_vector::{Element, ElementType, FileError, Key, Matrix, Metric, Progress, Silent, VectorFile};
 pub use import::{
     DiskAnnFiles, ExportOptions, ExportReport, GraphSource, ImportError, build_from_graph, export_diskann,

@@ -1,19 +1,17 @@
 //! Opening an index: load what searches share, choose the disk, start the cores.
 
+use crate::build::CodePlacement;
 use crate::cache::{CachePolicy, load_cache};
 use crate::error::OpenError;
 use crate::executor::{Executors, HostOptions, allowed_cpus};
 use crate::info::{IndexInfo, MemGraphInfo};
 use crate::io::{Direct, OpenedFile, map_file, open_for_reads};
 use crate::keys::Keys;
-use crate::mem_graph::load_mem_graph;
+use crate::load::{load_graph, load_postings};
 use crate::options::{EngineChoice, MAX_IN_FLIGHT, MAX_THREADS, OpenOptions};
-use gleann_graph::Graph;
-use gleann_quant::{Codebook, Codes};
-use gleann_search::{Cache, EntryPoints, Estimates, SearchIndex, Searched};
-use gleann_spann::PostingIndex;
-use gleann_storage::{IndexDirectory, IndexKind, MemberKind, ReadTarget, StorageError};
-use gleann_vector::{Distance, Element};
+use gleann_search::Searched;
+use gleann_storage::{IndexDirectory, IndexKind, ReadTarget};
+use gleann_vector::Element;
 use std::sync::Arc;
 
 /// The running parts of an open index.
@@ -33,7 +31,8 @@ pub(crate) fn open<T: Element>(
     match directory.manifest().kind {
         IndexKind::Graph => {
             let graph = directory.graph()?;
-            let index = Arc::new(load_cache(load::<T>(directory, options)?, &graph, &options.cache)?);
+            let index =
+                Arc::new(load_cache(load_graph::<T>(directory, &graph, options)?, &graph, &options.cache)?);
             let target = graph.target();
             let navigation = index.entry.mem_graph.as_ref();
             let mem_graph = navigation.map(|graph| MemGraphInfo {
@@ -105,6 +104,8 @@ impl Opening<'_> {
             kind: manifest.kind,
             layout: manifest.layout,
             metric: manifest.metric,
+            packing: manifest.packing,
+            codes: CodePlacement::of(manifest),
             code_bytes: manifest.codes.bytes_per_node(),
             parameters: manifest.parameters.clone(),
             build_id: manifest.build_id.to_string(),
@@ -120,56 +121,6 @@ impl Opening<'_> {
         };
         Ok(Opened { executors, info })
     }
-}
-
-/// Loads what probes share.
-fn load_postings<T: Element>(
-    directory: &IndexDirectory,
-) -> Result<(Arc<PostingIndex<T>>, ReadTarget), OpenError> {
-    let manifest = directory.manifest();
-    let file = directory.postings()?;
-    let centroids = directory.centroids::<T>()?.ok_or_else(|| StorageError::MissingMember {
-        path: directory.path().join(MemberKind::Centroids.file_name()),
-    })?;
-    let entry = manifest.entry.map(|node| node.0);
-    let index = PostingIndex {
-        layout: *file.layout(),
-        nodes: manifest.nodes,
-        distance: Distance::new(manifest.metric, manifest.layout.dim()),
-        graph: Graph::from_lists(&centroids.lists, manifest.layout.degree(), entry),
-        centroids: centroids.vectors,
-    };
-    Ok((Arc::new(index), file.target()))
-}
-
-fn load<T: Element>(directory: &IndexDirectory, options: &OpenOptions) -> Result<SearchIndex<T>, OpenError> {
-    let manifest = directory.manifest();
-    let path = directory.path().to_owned();
-    let (Some(codebook), Some(codes)) = (directory.codebook()?, directory.codes()?) else {
-        return Err(OpenError::NoCodes(path));
-    };
-    let wrong =
-        |error: &dyn std::fmt::Display| OpenError::Codes { path: path.clone(), message: error.to_string() };
-    let codebook = Codebook::from_bytes(&codebook).map_err(|error| wrong(&error))?;
-    if (codebook.dim(), codebook.metric()) != (manifest.layout.dim(), manifest.metric) {
-        return Err(wrong(&format!(
-            "the codebook is for {} dimensions under {}, the index has {} under {}",
-            codebook.dim(),
-            codebook.metric(),
-            manifest.layout.dim(),
-            manifest.metric
-        )));
-    }
-    let codes = Codes::new(codes, &codebook).map_err(|error| wrong(&error))?;
-    let mem_graph = if options.mem_graph { load_mem_graph(directory, Some(&codebook))? } else { None };
-    Ok(SearchIndex {
-        layout: manifest.layout,
-        nodes: manifest.nodes,
-        distance: Distance::new(manifest.metric, manifest.layout.dim()),
-        estimates: Estimates::Memory { codebook, codes },
-        entry: EntryPoints { medoid: manifest.entry.map(|node| node.0), mem_graph },
-        cache: Cache::Empty,
-    })
 }
 
 fn start<X: Searched>(

@@ -4,7 +4,7 @@
 mod building;
 
 use building::{build_sound, clustered, file, graph, options, recall};
-use gleann::{BuildOptions, GraphPlan, MemGraphOptions, Sampling, build};
+use gleann::{BuildOptions, CodePlacement, GraphPlan, MemGraphOptions, Packing, Sampling, build};
 use gleann_vector::{Matrix, Metric, RowSource, Silent, VectorFile};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,10 +15,20 @@ const BUDGET: u64 = 25 << 20;
 /// What the test program itself takes, well below the 64 MiB that are allowed beside the budget.
 const PROGRAM: u64 = 10 << 20;
 
+/// With what takes most memory in the phases after the graph: an order of its own, and codes in records.
 fn frugal() -> BuildOptions {
     let mem_graph =
         Some(MemGraphOptions { sampling: Sampling::Clustered, share: 0.1, ..MemGraphOptions::default() });
-    BuildOptions { memory_budget: BUDGET, degree: 12, build_list: 16, mem_graph, ..options(Metric::L2) }
+    BuildOptions {
+        memory_budget: BUDGET,
+        degree: 12,
+        build_list: 16,
+        packing: Packing::PageShuffle,
+        codes: CodePlacement::Record,
+        mem_graph,
+        page_size: 16384,
+        ..options(Metric::L2)
+    }
 }
 
 #[test]

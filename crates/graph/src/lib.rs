@@ -1,6 +1,6 @@
-//! The Vamana graph: pruning, one-shot and sharded build, reachability.
+//! The Vamana graph: pruning, one-shot and sharded build, reachability; and the order of its nodes on pages.
 //!
-//! Invariant: this crate knows nothing of pages, codes on disk, or how a search reads; it turns rows into
+//! Invariant: this crate knows nothing of files, codes on disk, or how a search reads; it turns rows into
 //! adjacency lists. It touches no file, starts no thread of its own (parallel work runs on the caller's rayon
 //! pool) and reads no clock; the same rows, parameters and seed give the same graph on any number of threads.
 
@@ -20,6 +20,7 @@ mod scratch;
 mod search;
 mod seen;
 mod shard;
+mod shuffle;
 mod vamana;
 
 pub use build_distance::{BuildDistance, Gathered};
@@ -33,4 +34,5 @@ pub use reach::{Reached, reachable, repair};
 pub use sample::{clustered_sample, random_sample};
 pub use search::{Counts, QueryTarget, RowTarget, Searcher, Target};
 pub use shard::{Assigner, Homes, ListMerger, PlanError, ShardPlan, partition_row, plan};
+pub use shuffle::{ShuffleError, ShufflePlan, Shuffled, page_mates};
 pub use vamana::build;

@@ -61,7 +61,7 @@ pub use manifest_file::MANIFEST_NAME;
 pub use mem_graph_file::{PointFormat, StoredMemGraph, load_mem_graph, mem_graph_bytes, write_mem_graph};
 pub use member::{MemberEntry, MemberKind};
 pub use member_writer::MemberWriter;
-pub use packing::Packing;
+pub use packing::{Packing, UnknownPacking};
 pub use page_io::{PageIo, RawCompletion, RawRead};
 pub use posting::{
     MAX_POSTING_PAGES, Posting, PostingError, PostingLayout, PostingLayoutError, encode_posting,

@@ -77,7 +77,7 @@ fn manifest_fields() {
         (40, &4096u32.to_le_bytes(), "the length is"),
         (64, &[9], "the element type is 9, expected below 4"),
         (65, &[3], "the metric is 3, expected below 3"),
-        (66, &[1], "the packing is 1, expected below 1"),
+        (66, &[2], "the packing is 2, expected below 2"),
         (67, &[7], "the code format is 7 with 8 bytes a code"),
         (67, &[0], "the code format is 0 with 8 bytes a code"),
         (68, &max, "dimension 4294967295 is not supported"),

@@ -1,7 +1,7 @@
 //! A rough estimate of how long a build takes, from builds that were measured.
 
 use super::memory::Sizes;
-use gleann_graph::ShardPlan;
+use gleann_graph::{ShardPlan, ShufflePlan};
 
 /// Cost of one distance in the graph build: fixed, and for each byte of a row. Measured on one core of a
 /// 2020s server with 128 × u8 and 100 × f32; cold caches and other machines are off by a factor of two.
@@ -17,6 +17,8 @@ const DISTANCES_A_PLACE: f64 = 26.0;
 const ENCODE_DIMENSION_NS: f64 = 22.0;
 /// Training: for each dimension of each row of the sample, all rounds.
 const TRAIN_DIMENSION_NS: f64 = 330.0;
+/// Shuffling: for each place of a list.
+const SHUFFLE_EDGE_NS: f64 = 75.0;
 /// Reading, hashing and writing, for each byte of a record, all phases.
 const STREAM_BYTE_NS: f64 = 2.5;
 
@@ -41,6 +43,13 @@ pub(crate) fn cpu_seconds(sizes: &Sizes, graph: &ShardPlan, training_rows: u64) 
 pub(crate) fn copy_cpu_seconds(sizes: &Sizes, training_rows: u64) -> f64 {
     let (rows, dim) = (sizes.rows.rows as f64, sizes.rows.dim as f64);
     let record = dim * sizes.rows.element.size() as f64 + 4.0 * sizes.params.degree as f64;
-    let vector = dim * ENCODE_DIMENSION_NS + 2.0 * STREAM_BYTE_NS * record;
+    let encode = if sizes.pq_bytes > 0 { dim * ENCODE_DIMENSION_NS } else { 0.0 };
+    let vector = encode + 2.0 * STREAM_BYTE_NS * record;
     (rows * vector + training_rows as f64 * dim * TRAIN_DIMENSION_NS) * 1e-9
+}
+
+/// Seconds of a shuffle, roughly: it runs on one thread.
+pub(crate) fn shuffle_seconds(plan: &ShufflePlan, degree: usize) -> f64 {
+    let finding = if plan.parts > 1 { plan.cut } else { 0 };
+    plan.nodes as f64 * (degree + finding) as f64 * SHUFFLE_EDGE_NS * 1e-9
 }

@@ -15,7 +15,8 @@ impl<T: Element> Run<'_, T> {
         report.continued_after = self.work.continued_after;
         self.work.move_members()?;
         write_report(&self.work.out, build_id, report.to_json())?;
-        self.manifest.entry = self.work.state.entry.map(NodeId);
+        let state = &self.work.state;
+        self.manifest.entry = state.entry_place.or(state.entry).map(NodeId);
         self.manifest.members = self.work.state.members();
         self.manifest.publish(&self.work.out)?;
         self.work.clear()?;

@@ -5,9 +5,10 @@
 //! change the index: sizes are planned for one thread, a share of the budget is set aside for the scratch of
 //! others, and fewer threads run where that share is too small for all.
 
-use super::{BuildError, BuildOptions};
-use gleann_graph::{BuildParams, Rows, ShardPlan, memory_estimate};
+use super::{BuildError, BuildOptions, CodePlacement};
+use gleann_graph::{BuildParams, Rows, ShardPlan, ShufflePlan, memory_estimate};
 use gleann_quant::TRAINING_ROWS;
+use gleann_storage::{Layout, Packing};
 
 /// Memory beside the budget: code, stacks, allocator, buffers of fixed size.
 pub const MEMORY_OVERHEAD: u64 = 64 << 20;
@@ -19,6 +20,8 @@ const SAMPLE_SHARE: u64 = 2;
 const MOST_PIECE: u64 = 16 << 20;
 /// Nodes whose lists a reachability scan reads at once.
 const SCANNED_LISTS: u64 = 4096;
+/// What pages are written through: the writer's buffer, and what is read at a time.
+const PAGE_BUFFERS: u64 = 6 << 20;
 /// Most rows of the sample that shards are found on, for each shard.
 const SAMPLE_OF_SHARD: u64 = 256;
 
@@ -27,7 +30,12 @@ const SAMPLE_OF_SHARD: u64 = 256;
 pub(crate) struct Sizes {
     pub rows: Rows,
     pub params: BuildParams,
+    /// Bytes of a code; 0 where there are none.
     pub pq_bytes: u64,
+    /// Whether records hold codes.
+    pub codes_in_records: bool,
+    /// Whether vectors are stored in another order than that of rows.
+    pub shuffled: bool,
     /// Bytes for the phases, the keys already taken off.
     pub budget: u64,
     /// Bytes of the keys, and of whatever else is held throughout.
@@ -40,7 +48,15 @@ impl Sizes {
     pub(crate) fn new(rows: Rows, options: &BuildOptions) -> Result<Self, BuildError> {
         let keys = if options.keys.is_some() { rows.rows * 8 } else { 0 };
         let budget = options.memory_budget.saturating_sub(keys);
-        Ok(Self { rows, params: options.graph(), pq_bytes: options.pq_bytes as u64, budget, keys })
+        Ok(Self {
+            rows,
+            params: options.graph(),
+            pq_bytes: options.code_bytes() as u64,
+            codes_in_records: options.codes == CodePlacement::Record,
+            shuffled: options.packing == Packing::PageShuffle,
+            budget,
+            keys,
+        })
     }
 
     /// The same beside `bytes` that are held throughout.
@@ -185,9 +201,45 @@ impl Sizes {
         self.rows.rows / 4 + 2 * SCANNED_LISTS * 4 * (self.params.degree as u64 + 1)
     }
 
+    /// How nodes are shuffled; `None` where they are not.
+    ///
+    /// # Errors
+    /// Not even small parts fit.
+    pub(crate) fn shuffle(&self, layout: &Layout) -> Result<Option<ShufflePlan>, BuildError> {
+        if !self.shuffled {
+            return Ok(None);
+        }
+        let page = layout.records_per_block();
+        let plan = ShufflePlan::new(self.rows.rows, self.params.degree, page, self.budget);
+        plan.map(Some).map_err(|minimum| self.too_small(minimum, "shuffle the pages"))
+    }
+
+    /// What is there while pages are written, however few at a time: the order both ways, the codes that records are
+    /// to hold, buffers.
+    fn beside_pages(&self) -> u64 {
+        let order = if self.shuffled { 8 } else { 0 };
+        let codes = if self.codes_in_records { self.pq_bytes } else { 0 };
+        self.rows.rows * (order + codes) + PAGE_BUFFERS
+    }
+
+    /// A row on its way into a page: itself, its list, where it comes from.
+    fn paged_row(&self) -> u64 {
+        self.row() + self.lists_of_row() / 2 + 8
+    }
+
+    /// Rows that are turned into pages at a time. Shuffled ones lie scattered over their file: the more at a time, the
+    /// fewer the passes over it.
+    pub(crate) fn page_rows(&self) -> usize {
+        if !self.shuffled {
+            return self.piece_rows();
+        }
+        let fit = self.budget.saturating_sub(self.beside_pages()) / 2 / self.paged_row();
+        fit.clamp(1, self.rows.rows.max(1)) as usize
+    }
+
     /// Peak of writing pages.
     pub(crate) fn paging(&self) -> u64 {
-        self.piece_rows() as u64 * (self.row() + self.lists_of_row()) + (4 << 20)
+        self.page_rows() as u64 * self.paged_row() + self.beside_pages()
     }
 
     /// Holds a phase without choices against the budget.

@@ -3,11 +3,13 @@
 //! The phases and the files between them are described in `docs/design/build.md`.
 
 mod adjacency;
+mod code_placement;
 mod codes;
 mod cost;
 mod disk;
 mod error;
 mod finish;
+mod gather;
 mod input;
 mod lists;
 mod mem_graph;
@@ -18,18 +20,21 @@ mod meter;
 mod options;
 mod pages;
 mod phase;
+mod placement;
 mod plan;
 mod repair;
 mod report;
 mod run;
 mod scan;
 mod shards;
+mod shuffle;
 mod spann;
 mod state;
 mod whole;
 mod work;
 
 pub(crate) use adjacency::AdjacencyWriter;
+pub use code_placement::{CodePlacement, UnknownPlacement};
 pub use error::BuildError;
 pub use mem_graph_options::{MemGraphOptions, MemGraphPlan, Sampling};
 pub use memory::MEMORY_OVERHEAD;

@@ -1,10 +1,10 @@
 //! What a build can be told.
 
-use super::BuildError;
 use super::mem_graph_options::MemGraphOptions;
+use super::{BuildError, CodePlacement};
 use gleann_graph::BuildParams;
 use gleann_quant::PqParams;
-use gleann_storage::Layout;
+use gleann_storage::{Layout, Packing};
 use gleann_vector::{ElementType, Key, Metric};
 
 /// How an index is built.
@@ -20,8 +20,12 @@ pub struct BuildOptions {
     pub alpha: f32,
     /// Passes over the vectors, 1 or 2.
     pub passes: u32,
-    /// Bytes of the compressed vector that searches keep in memory, 1 to the dimension.
+    /// Bytes of the compressed vector, 1 to the dimension. Not looked at where there are none.
     pub pq_bytes: usize,
+    /// Where the compressed vectors are kept.
+    pub codes: CodePlacement,
+    /// Which vectors share a page.
+    pub packing: Packing,
     /// Bytes of a page, the unit of a read: 4096, 8192 or 16384.
     pub page_size: usize,
     /// The navigation graph at which searches may begin; `None`: there is none, they begin at the entry point.
@@ -40,7 +44,8 @@ pub struct BuildOptions {
 }
 
 impl Default for BuildOptions {
-    /// L2, R = 64, L = 125, α = 1.2, 32 PQ bytes, pages of 4096 bytes, no navigation graph, 8 GiB, all threads, seed 0, row numbers.
+    /// L2, R = 64, L = 125, α = 1.2, 32 PQ bytes in memory, pages of 4096 bytes in the order of rows, no navigation
+    /// graph, 8 GiB, all threads, seed 0, row numbers.
     fn default() -> Self {
         Self {
             metric: Metric::L2,
@@ -49,6 +54,8 @@ impl Default for BuildOptions {
             alpha: 1.2,
             passes: BuildParams::default().passes,
             pq_bytes: 32,
+            codes: CodePlacement::Memory,
+            packing: Packing::ById,
             page_size: 4096,
             mem_graph: None,
             memory_budget: 8 << 30,
@@ -80,6 +87,11 @@ impl BuildOptions {
         PqParams { seed: self.seed, ..PqParams::new(self.metric, self.pq_bytes) }
     }
 
+    /// Bytes of a code; 0 where there are none.
+    pub(crate) fn code_bytes(&self) -> usize {
+        if self.codes == CodePlacement::Off { 0 } else { self.pq_bytes }
+    }
+
     /// Threads that are asked for, at least 1.
     pub(crate) fn wanted_threads(&self) -> usize {
         match self.threads {
@@ -92,8 +104,14 @@ impl BuildOptions {
     pub(crate) fn check(&self, rows: u64, dim: usize, element: ElementType) -> Result<Layout, BuildError> {
         let layout = Layout::new(element, dim, self.degree, self.page_size)?;
         self.graph().check()?;
-        self.quantiser().check(dim)?;
         self.mem_graph.as_ref().map_or(Ok(()), MemGraphOptions::check)?;
+        if self.codes != CodePlacement::Off {
+            self.quantiser().check(dim)?;
+        }
+        let layout = match self.codes {
+            CodePlacement::Record => layout.with_codes(self.pq_bytes)?,
+            CodePlacement::Memory | CodePlacement::Off => layout,
+        };
         let most = u64::from(u32::MAX) - 1;
         if rows > most {
             let expected = format!("at most {most}; split the data over several indexes");

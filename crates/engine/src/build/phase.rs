@@ -22,6 +22,8 @@ pub enum Phase {
     Merge,
     /// Every vector is made reachable from the entry point.
     Repair,
+    /// The order is found in which neighbours share pages. Not in a build by id.
+    Shuffle,
     /// Vectors and lists are written as pages.
     Pages,
     /// The navigation graph. Only where one is wanted.
@@ -40,6 +42,7 @@ impl Phase {
             Phase::Graph => "graph",
             Phase::Merge => "merge",
             Phase::Repair => "repair",
+            Phase::Shuffle => "shuffle",
             Phase::Pages => "pages",
             Phase::MemGraph => "memgraph",
         }

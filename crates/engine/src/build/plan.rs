@@ -1,14 +1,14 @@
 //! What a build will make and take, before it begins: from the header of the data alone.
 
-use super::cost::{copy_cpu_seconds, cpu_seconds};
+use super::cost::{copy_cpu_seconds, cpu_seconds, shuffle_seconds};
 use super::disk::{free_bytes, used_bytes};
 use super::mem_graph_options::{MemGraphJob, MemGraphPlan};
 use super::memory::Sizes;
 use super::work::{Work, work_directory};
-use super::{BuildError, BuildOptions};
+use super::{BuildError, BuildOptions, CodePlacement};
 use crate::import::Given;
-use gleann_graph::{BuildParams, Rows, ShardPlan};
-use gleann_storage::{HEADER_BYTES, Layout};
+use gleann_graph::{BuildParams, Rows, ShardPlan, ShufflePlan};
+use gleann_storage::{HEADER_BYTES, Layout, Packing};
 use gleann_vector::VectorFile;
 use std::path::Path;
 
@@ -25,6 +25,10 @@ pub struct BuildPlan {
     pub graph: GraphPlan,
     /// The navigation graph, where one is wanted.
     pub mem_graph: Option<MemGraphPlan>,
+    /// Bytes of a record by those it would have with codes in memory: what codes in records cost in reads and on disk.
+    pub record_growth: f64,
+    /// Parts in which nodes are shuffled into pages, 1 where their lists fit the memory budget; 0: they are not.
+    pub shuffle_parts: u64,
     /// Rows that the codebook is trained on.
     pub training_rows: u64,
     /// Peak memory of every phase, beside 64 MiB for the program. The largest decides.
@@ -78,6 +82,8 @@ pub(crate) struct Jobs {
     pub partition_sample: u64,
     pub merge_buffer: usize,
     pub mem_graph: Option<MemGraphJob>,
+    pub shuffle: Option<ShufflePlan>,
+    pub page_rows: usize,
 }
 
 impl BuildOptions {
@@ -108,17 +114,22 @@ impl BuildOptions {
         let sizes = Sizes::new(rows, self)?.beside(given.map_or(0, |given| given.bytes));
         let graph =
             if given.is_some() { ShardPlan::OneShot { bytes: sizes.paging() } } else { sizes.graph()? };
-        let trained = !given.is_some_and(|given| given.codebook);
-        let training_rows = if trained { sizes.training_rows()? } else { 0 };
+        let shuffle = sizes.shuffle(&layout)?;
+        let has_codes = self.codes != CodePlacement::Off;
+        let trained = has_codes && !given.is_some_and(|given| given.codebook);
         let wanted = self.wanted_threads();
-        let (train_threads, train) = sizes.training(training_rows, wanted);
+        let training_rows = if trained { sizes.training_rows()? } else { 0 };
+        let (train_threads, train) = if has_codes { sizes.training(training_rows, wanted) } else { (1, 0) };
         let (encode_threads, encode) = sizes.encoding(wanted);
         let (planned, params, shards) = match graph {
             ShardPlan::OneShot { bytes } => (bytes, sizes.params, None),
             ShardPlan::Sharded { shards, params, bytes, .. } => (bytes, params, Some(shards)),
         };
         let (threads, building) = sizes.graph_threads(planned, wanted);
-        let mut memory = peaks(&sizes, shards, [("train", train), ("encode", encode), ("graph", building)])?;
+        let coding = if has_codes { &[("train", train), ("encode", encode)][..] } else { &[] };
+        let mut known = [coding, &[("graph", building)]].concat();
+        known.extend(shuffle.map(|plan| ("shuffle", plan.bytes)));
+        let mut memory = peaks(&sizes, shards, known)?;
         let mem_graph =
             self.mem_graph.map(|options| sizes.mem_graph(&options, self.seed, wanted)).transpose()?;
         memory.extend(mem_graph.map(|job| PhaseMemory { phase: "memgraph", bytes: job.peak }));
@@ -133,16 +144,19 @@ impl BuildOptions {
                 ShardPlan::Sharded { shards, capacity, .. } => GraphPlan::Sharded { shards, capacity },
             },
             mem_graph: mem_graph.map(|job| job.plan),
+            record_growth: record_growth(&layout),
+            shuffle_parts: shuffle.map_or(0, |plan| plan.parts),
             training_rows,
             memory,
             memory_budget: self.memory_budget,
             threads,
-            disk_bytes: peak_disk(&rows, &layout, &graph, index_bytes),
+            disk_bytes: peak_disk(&rows, &layout, &graph, index_bytes) + self.placement_bytes(&rows),
             free_bytes: free_bytes(out)?.saturating_add(used_bytes(&work_directory(out))),
-            rough_seconds: match given {
-                Some(_) => copy_cpu_seconds(&sizes, training_rows),
-                None => cpu_seconds(&sizes, &graph, training_rows) / threads as f64,
-            },
+            rough_seconds: shuffle.map_or(0.0, |plan| shuffle_seconds(&plan, sizes.params.degree))
+                + match given {
+                    Some(_) => copy_cpu_seconds(&sizes, training_rows),
+                    None => cpu_seconds(&sizes, &graph, training_rows) / threads as f64,
+                },
             jobs: Jobs {
                 graph: params,
                 train_threads,
@@ -151,16 +165,31 @@ impl BuildOptions {
                 partition_sample: shards.map_or(0, |shards| sizes.partition_sample(shards)),
                 merge_buffer: sizes.merge_buffer(shards.unwrap_or(1)),
                 mem_graph,
+                shuffle,
+                page_rows: sizes.page_rows(),
             },
         };
         plan.expect_room(out)
     }
 
     fn index_bytes(&self, rows: &Rows, layout: &Layout) -> u64 {
-        let key = if self.keys.is_some() { 8 } else { 0 };
-        let book = 4 * (4 + 2 * self.pq_bytes as u64 + 1 + 257 * rows.dim as u64);
+        let key = if self.keys.is_some() || self.packing == Packing::PageShuffle { 8 } else { 0 };
+        let code = if self.codes == CodePlacement::Memory { self.pq_bytes as u64 } else { 0 };
+        let book = match self.codes {
+            CodePlacement::Memory | CodePlacement::Record => {
+                4 * (4 + 2 * self.pq_bytes as u64 + 1 + 257 * rows.dim as u64)
+            }
+            CodePlacement::Off => 0,
+        };
         let small = 3 * HEADER_BYTES as u64 + 16384;
-        layout.file_bytes(rows.rows) + rows.rows * (self.pq_bytes as u64 + key) + book + small
+        layout.file_bytes(rows.rows) + rows.rows * (code + key) + book + small
+    }
+
+    /// Bytes of the work files that say what lies where: the order of a shuffle, and codes in the order of rows.
+    fn placement_bytes(&self, rows: &Rows) -> u64 {
+        let order = if self.packing == Packing::PageShuffle { 4 } else { 0 };
+        let by_row = self.codes == CodePlacement::Record || self.packing == Packing::PageShuffle;
+        rows.rows * (order + if by_row { self.code_bytes() as u64 } else { 0 })
     }
 }
 
@@ -183,9 +212,8 @@ impl BuildPlan {
 fn peaks(
     sizes: &Sizes,
     shards: Option<usize>,
-    known: [(&'static str, u64); 3],
+    mut peaks: Vec<(&'static str, u64)>,
 ) -> Result<Vec<PhaseMemory>, BuildError> {
-    let mut peaks = known.to_vec();
     if let Some(shards) = shards {
         peaks.extend([("partition", sizes.partitioning(shards)), ("merge", sizes.merging(shards))]);
     }
@@ -195,6 +223,12 @@ fn peaks(
         Ok(PhaseMemory { phase, bytes })
     });
     peaks.collect()
+}
+
+/// Bytes of a record by those of one without codes.
+pub(crate) fn record_growth(layout: &Layout) -> f64 {
+    let plain = layout.with_codes(0).map_or(layout.record_bytes(), |plain| plain.record_bytes());
+    layout.record_bytes() as f64 / plain as f64
 }
 
 /// The largest sum of files that exist at one time.

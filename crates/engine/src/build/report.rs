@@ -3,7 +3,7 @@
 use super::BuildError;
 use super::meter::Spent;
 use super::phase::Phase;
-use super::plan::{BuildPlan, GraphPlan};
+use super::plan::{BuildPlan, GraphPlan, record_growth};
 use super::state::State;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -20,6 +20,8 @@ pub struct BuildReport {
     pub rows: u64,
     /// Bytes of a record: vector and neighbour list.
     pub record_bytes: u64,
+    /// Bytes of a record by those it would have with codes in memory.
+    pub record_growth: f64,
     /// Records a block, the unit of a read.
     pub records_per_block: u64,
     /// Pages a block; more than one where a record exceeds a page.
@@ -38,6 +40,10 @@ pub struct BuildReport {
     pub repaired: u64,
     /// OR(G): mean share of the other records of a page that are neighbours; absent with one record a block.
     pub overlap_ratio: Option<f64>,
+    /// OR(G) before a shuffle, in the order of rows; absent where there was none.
+    pub overlap_by_id: Option<f64>,
+    /// OR(G) of a greedy fill, for comparison; absent where there was no shuffle.
+    pub overlap_greedy: Option<f64>,
     /// Bytes of every member file.
     pub members: BTreeMap<String, u64>,
     /// What every phase took, in their order.
@@ -76,13 +82,16 @@ impl BuildReport {
         let rows = plan.rows;
         let edges: u64 = state.degrees.iter().zip(0u64..).map(|(count, degree)| count * degree).sum();
         let layout = plan.layout;
-        let (per_block, mates) = (layout.records_per_block() as u64, state.page_mates as f64);
+        let per_block = layout.records_per_block() as u64;
+        let ratio =
+            |mates: u64| (per_block > 1).then(|| mates as f64 / ((per_block - 1) * rows.max(1)) as f64);
         let used = per_block as usize * layout.record_bytes();
         Self {
             build_id,
             parameters: state.inputs.clone(),
             rows,
             record_bytes: layout.record_bytes() as u64,
+            record_growth: record_growth(&layout),
             records_per_block: per_block,
             pages_per_block: layout.pages_per_block() as u64,
             unused_share: 1.0 - used as f64 / layout.block_bytes() as f64,
@@ -94,7 +103,9 @@ impl BuildReport {
             mean_degree: edges as f64 / rows.max(1) as f64,
             unreachable: state.unreachable,
             repaired: state.repaired,
-            overlap_ratio: (per_block > 1).then(|| mates / ((per_block - 1) * rows.max(1)) as f64),
+            overlap_ratio: ratio(state.page_mates),
+            overlap_by_id: state.other_page_mates.and_then(|mates| ratio(mates.by_id)),
+            overlap_greedy: state.other_page_mates.and_then(|mates| ratio(mates.greedy)),
             members: state.members.iter().map(|member| (member.name.clone(), member.bytes)).collect(),
             seconds: phases.iter().map(|phase| phase.seconds).sum(),
             cpu_seconds: phases.iter().map(|phase| phase.cpu_seconds).sum(),

@@ -1,16 +1,18 @@
 //! A build from its first phase to its last.
 
+use super::codes::CODES;
 use super::input::Input;
 use super::meter::{Meter, Spent};
 use super::phase::Phase;
+use super::placement::ORDER;
 use super::plan::{BuildPlan, GraphPlan};
 use super::report::{BuildReport, stored_report};
 use super::scan::{Stop, scan, scan_keys};
 use super::state::Inputs;
 use super::work::Work;
-use super::{BuildError, BuildOptions};
+use super::{BuildError, BuildOptions, CodePlacement};
 use crate::import::{self, GraphSource};
-use gleann_storage::{BuildId, BuildParameters, CodeFormat, IndexDirectory, IndexKind, Manifest, Packing};
+use gleann_storage::{BuildId, BuildParameters, CodeFormat, IndexDirectory, IndexKind, Manifest};
 use gleann_vector::{ContentHash, Element, ElementType, Matrix, Progress, VectorFile};
 use half::f16;
 use rayon::ThreadPool;
@@ -22,7 +24,7 @@ pub(crate) const ADJACENCY: &str = "adjacency";
 pub(crate) const REPAIRED: &str = "adjacency.repaired";
 
 /// Inputs that the manifest has no field for: they go into its options.
-const MANIFEST_OPTIONS: [&str; 9] = [
+const MANIFEST_OPTIONS: [&str; 11] = [
     "version",
     "training_rows",
     "shards",
@@ -32,6 +34,8 @@ const MANIFEST_OPTIONS: [&str; 9] = [
     "mem_graph",
     import::GRAPH,
     import::CODEBOOK,
+    "shuffle_capacity",
+    "shuffle_cut",
 ];
 
 /// Builds the index of the vectors in `source` into the directory `out`, which is made, or must be empty, or hold
@@ -127,6 +131,7 @@ fn inputs(plan: &BuildPlan, options: &BuildOptions) -> Inputs {
         GraphPlan::Sharded { shards, capacity } => (shards, capacity),
     };
     let layout = &plan.layout;
+    let (shuffle_capacity, cut) = plan.jobs.shuffle.map_or((0, 0), |shuffle| (shuffle.capacity, shuffle.cut));
     let pairs = [
         ("system", "graph".into()),
         ("version", env!("CARGO_PKG_VERSION").into()),
@@ -140,7 +145,11 @@ fn inputs(plan: &BuildPlan, options: &BuildOptions) -> Inputs {
         ("passes", graph.passes.to_string()),
         ("max_candidates", graph.max_candidates.to_string()),
         ("slack", graph.slack.to_string()),
-        ("pq_bytes", options.pq_bytes.to_string()),
+        ("pq_bytes", options.code_bytes().to_string()),
+        ("codes", options.codes.to_string()),
+        ("packing", options.packing.to_string()),
+        ("shuffle_capacity", shuffle_capacity.to_string()),
+        ("shuffle_cut", cut.to_string()),
         ("page_size", options.page_size.to_string()),
         ("seed", options.seed.to_string()),
         ("training_rows", plan.training_rows.to_string()),
@@ -169,8 +178,13 @@ fn manifest(
         metric: options.metric,
         nodes: plan.rows as u32,
         entry: None,
-        packing: Packing::ById,
-        codes: CodeFormat::Pq { chunks: options.pq_bytes as u32 },
+        packing: options.packing,
+        codes: match options.codes {
+            CodePlacement::Memory | CodePlacement::Record => {
+                CodeFormat::Pq { chunks: options.pq_bytes as u32 }
+            }
+            CodePlacement::Off => CodeFormat::None,
+        },
         parameters: BuildParameters {
             build_list: options.build_list as u32,
             alpha: options.alpha,
@@ -198,8 +212,10 @@ pub(crate) struct Run<'a, T: Element> {
 
 impl<T: Element> Run<'_, T> {
     fn all(mut self) -> Result<BuildReport, BuildError> {
-        self.phase(Phase::Train, Self::train)?;
-        self.phase(Phase::Encode, Self::encode)?;
+        if self.options.codes != CodePlacement::Off {
+            self.phase(Phase::Train, Self::train)?;
+            self.phase(Phase::Encode, Self::encode)?;
+        }
         match self.plan.graph {
             GraphPlan::Given => self.phase(Phase::Graph, Self::copy_graph)?,
             GraphPlan::OneShot => self.phase(Phase::Graph, Self::build_whole)?,
@@ -214,8 +230,13 @@ impl<T: Element> Run<'_, T> {
         if self.work.state.graph_repaired {
             self.work.remove(ADJACENCY)?;
         }
+        if let Some(plan) = self.plan.jobs.shuffle {
+            self.phase(Phase::Shuffle, |run| run.shuffle(&plan))?;
+        }
         self.phase(Phase::Pages, Self::write_pages)?;
-        self.work.remove(self.repaired_file())?;
+        for name in [self.repaired_file(), ORDER, CODES] {
+            self.work.remove(name)?;
+        }
         if let Some(job) = self.plan.jobs.mem_graph {
             self.phase(Phase::MemGraph, |run| run.build_mem_graph(job))?;
         }

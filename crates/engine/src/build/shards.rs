@@ -4,12 +4,13 @@ use super::BuildError;
 use super::lists::ListWriter;
 use super::meter::{Meter, Spent, return_freed_memory};
 use super::run::Run;
+use super::work::read_file;
 use gleann_graph::{Assigner, Homes, partition_row};
 use gleann_quant::{KMeansParams, kmeans, training_sample};
 use gleann_storage::AtomicFile;
 use gleann_vector::{Element, Matrix, Metric, Progress};
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::Path;
 
 /// The file of the shards of every row: two u32 each, the second `NO_HOME` where there is one only.
@@ -223,15 +224,6 @@ impl Progress for InShard<'_> {
 fn append(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
     let file = OpenOptions::new().append(true).create(true).open(path);
     file.and_then(|mut file| file.write_all(bytes)).map_err(BuildError::io("writing", path))
-}
-
-fn read_file(path: &Path, into: &mut [u8]) -> Result<(), BuildError> {
-    let mut file = File::open(path).map_err(BuildError::io("opening", path))?;
-    let found = file.metadata().map_err(BuildError::io("asking the length of", path))?.len();
-    if found != into.len() as u64 {
-        return Err(BuildError::damaged(path, format!("it has {found} bytes, expected {}", into.len())));
-    }
-    file.read_exact(into).map_err(BuildError::io("reading", path))
 }
 
 fn add(before: Option<Spent>, now: Spent) -> Spent {

@@ -38,6 +38,17 @@ pub(crate) struct State {
     pub degrees: Vec<u64>,
     /// Neighbours that share the page of their vector.
     pub page_mates: u64,
+    /// Where the entry point lies, if not at its row number.
+    pub entry_place: Option<u32>,
+    /// The same neighbours in packings that were not taken.
+    pub other_page_mates: Option<PageMates>,
+}
+
+/// Neighbours that would share the page of their vector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct PageMates {
+    pub by_id: u64,
+    pub greedy: u64,
 }
 
 /// A finished member.

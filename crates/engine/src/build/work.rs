@@ -6,7 +6,7 @@ use super::phase::Phase;
 use super::state::{Inputs, Member, State};
 use gleann_storage::{IndexDirectory, MemberEntry, MemberKind};
 use std::fs::{self, File, TryLockError};
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 const DIRECTORY: &str = ".build";
@@ -176,4 +176,14 @@ fn remove_file(path: &Path) -> Result<(), BuildError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         removed => removed.map_err(BuildError::io("removing", path)),
     }
+}
+
+/// Fills `into` with a work file, which must be as long.
+pub(crate) fn read_file(path: &Path, into: &mut [u8]) -> Result<(), BuildError> {
+    let mut file = File::open(path).map_err(BuildError::io("opening", path))?;
+    let found = file.metadata().map_err(BuildError::io("asking the length of", path))?.len();
+    if found != into.len() as u64 {
+        return Err(BuildError::damaged(path, format!("it has {found} bytes, expected {}", into.len())));
+    }
+    file.read_exact(into).map_err(BuildError::io("reading", path))
 }
