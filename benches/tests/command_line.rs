@@ -165,15 +165,30 @@ fn presets_run_side_by_side_where_the_index_has_what_they_need() {
     );
     assert!(refused(here, &line.replace("c2", "octopusann")).contains("it needs page-shuffle"));
     assert!(refused(here, &line.replace("c2", "c9")).contains("octopusann"));
+    done(here, "build-index --preset grip --data base.i8bin --out grip --degree 16 --pq-bytes 12 --quiet");
+    done(
+        here,
+        &line.replace("c2", "grip").replace("--index index", "--index grip").replace("r.jsonl", "g.jsonl"),
+    );
+    let navigated = rows(&here.join("g.jsonl"));
+    assert_eq!(
+        (navigated[1]["entry"].as_str(), navigated[1]["build"]["degree"].as_u64()),
+        (Some("memgraph:10-2"), Some(16))
+    );
     // An axis that is given replaces the preset's.
     let swept = done(here, &format!("{line} --stop exhausted,bound:10 --dry-run"));
     assert_eq!(swept.matches("bound:10").count(), 2, "{swept}");
 
     let built = "run-bench --data base.i8bin --work w --query query.i8bin --truth gt.bin --list 20 --engine mmap \
-                 --rounds 1 --allow-buffered --seconds 0.01 --preset baseline,diskann --out b.jsonl";
+                 --rounds 1 --allow-buffered --seconds 0.01 --preset baseline,diskann,octopusann,aisaq,spann --out b.jsonl";
     done(here, built);
-    assert_eq!(rows(&here.join("b.jsonl")).len(), 2);
-    assert_eq!(std::fs::read_dir(here.join("w")).unwrap().count(), 1, "both presets share an index");
+    let found = rows(&here.join("b.jsonl"));
+    for row in &found {
+        assert!(row["recall"].as_f64() > Some(0.7), "{row}");
+    }
+    let packings: Vec<&str> = found.iter().filter_map(|row| row["packing"].as_str()).collect();
+    assert_eq!(packings, ["by-id", "by-id", "page-shuffle", "by-id", "postings"]);
+    assert_eq!(std::fs::read_dir(here.join("w")).unwrap().count(), 4, "two presets share an index");
 }
 
 #[test]

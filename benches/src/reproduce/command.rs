@@ -106,6 +106,7 @@ fn outcome(
         point_seconds: args.seconds,
         seconds: args.time.map(|seconds| seconds / pairs.max(1) as f64),
         memory_budget: args.memory_budget,
+        derive: study.shared,
     };
     let recipes = recipes(study, set)?;
     let scale = scale(set, &args.work, (&recipes, &study.lists), study.variants.len(), wish)?;
@@ -115,13 +116,12 @@ fn outcome(
         work: args.work.clone(),
         threads: args.threads,
         in_flight: args.in_flight,
-        point_seconds: args.seconds,
-        memory_budget: args.memory_budget,
+        wish,
         allow_buffered: args.allow_buffered,
     };
-    let measured = measure_set(study, set, &scale, &settings, store)?;
-    let fits = if study.model { model::fits(&measured.rows) } else { Vec::new() };
-    Ok(Outcome { set: set.clone(), scale, measured, fits })
+    let rows = measure_set(study, set, &scale, &settings, store)?;
+    let fits = if study.model { model::fits(&rows) } else { Vec::new() };
+    Ok(Outcome { set: set.clone(), scale, rows, fits })
 }
 
 fn tell(args: &ReproduceArgs, study: &Study, outcomes: &[Outcome]) -> Result<()> {
