@@ -4,8 +4,10 @@ mod advise;
 mod build_index;
 mod build_spann;
 mod check_index;
+mod convert;
 mod dataset;
 mod demo;
+mod export_csv;
 mod export_diskann;
 mod given_graph;
 mod ground_truth;
@@ -39,6 +41,10 @@ enum Verb {
     BuildIndex(Box<build_index::BuildArgs>),
     /// Verify everything in an index that can be verified
     CheckIndex(check_index::CheckArgs),
+    /// Convert data sets of other benchmarks, and vector files into other forms
+    Convert(convert::ConvertArgs),
+    /// Write results as CSV with the columns of big-ann-benchmarks
+    ExportCsv(export_csv::CsvArgs),
     /// Write an index as a DiskANN disk index
     ExportDiskann(export_diskann::ExportArgs),
     /// List, fetch or verify data sets
@@ -61,6 +67,8 @@ fn main() -> ExitCode {
         Verb::BuildIndex(args) => build_index::run_build(*args),
         Verb::CheckIndex(args) => check_index::run_check(args),
         Verb::Dataset(args) => dataset::run(args),
+        Verb::Convert(args) => convert::run(args),
+        Verb::ExportCsv(args) => export_csv::run(args),
         Verb::ExportDiskann(args) => export_diskann::run(args),
         Verb::Demo(args) => demo::run(args),
         Verb::GroundTruth(args) => ground_truth::run(args),

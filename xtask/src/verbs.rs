@@ -1,7 +1,7 @@
 //! The verbs and one line about each.
 
 /// Verbs of `gleann-bench`, in the order of a first session.
-const BENCH: [(&str, &str); 10] = [
+const BENCH: [(&str, &str); 12] = [
     ("demo", "Build an index over the sample in the tree, search it, show a table and a plot"),
     ("dataset", "List real data sets, or make or download one"),
     ("generate", "Write seeded synthetic vectors of any size"),
@@ -9,6 +9,8 @@ const BENCH: [(&str, &str); 10] = [
     ("advise", "Say which preset and parameters suit vectors, memory, load and recall"),
     ("build-index", "Build a disk index over a vector file"),
     ("check-index", "Verify everything in an index that can be verified"),
+    ("convert", "Convert data sets of other benchmarks, and vector files into other forms"),
+    ("export-csv", "Write results as CSV with the columns of big-ann-benchmarks"),
     ("export-diskann", "Write an index as a DiskANN disk index"),
     (
         "run-bench",
@@ -28,7 +30,7 @@ pub fn is_known(verb: &str) -> bool {
 pub fn overview() -> String {
     let mut text = String::from("Usage: cargo xtask VERB [ARGUMENTS]\n\nVerbs:\n");
     for (name, line) in BENCH.iter().chain([&TIDY]) {
-        text.push_str(&format!("  {name:<13} {line}\n"));
+        text.push_str(&format!("  {name:<14} {line}\n"));
     }
     text.push_str("\n`cargo xtask VERB --help` explains a verb.\n");
     text

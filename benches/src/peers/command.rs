@@ -1,7 +1,7 @@
 //! Arguments of the comparison, and its course: load, environment, builds, thread counts, rounds, ratios.
 
 use super::contender::{Contender, Workload};
-use super::{python, report, rounds};
+use super::{interop, python, report, rounds};
 use crate::row::append_rows;
 use anyhow::{Context, Result, ensure};
 use gleann::{SearchKind, Width};
@@ -28,6 +28,10 @@ pub struct PeersArgs {
     /// Peers to run: diskannpy (on disk), hnswlib and faiss (in memory)
     #[arg(long, value_delimiter = ',', default_values = ["diskannpy", "hnswlib", "faiss"])]
     pub peers: Vec<String>,
+    /// Instead of a comparison: import diskannpy's index, export it (and --index), search all of them with both, and
+    /// see to it that recall and reads agree
+    #[arg(long, conflicts_with = "peers_only")]
+    pub interop: bool,
     /// Leave gleann out
     #[arg(long)]
     pub peers_only: bool,
@@ -79,6 +83,10 @@ pub fn run(args: PeersArgs) -> Result<()> {
         args.work.canonicalize().with_context(|| format!("cannot use folder {}", args.work.display()))?;
     let python = python::ready(&work, args.python.as_deref())?;
     let drivers = python::install_drivers(&work)?;
+    if args.interop {
+        let diskannpy = Contender::peer("diskannpy", &python, &drivers, &work)?;
+        return interop::run(&diskannpy, &Workload::new(&args, work.clone()), &args, &work);
+    }
     let mut contenders = Vec::new();
     for &search in args.search.iter().filter(|_| !args.peers_only) {
         contenders.push(Contender::gleann(&work, args.index.clone(), search));

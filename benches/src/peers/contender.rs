@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use gleann::{SearchKind, VectorFile, Width};
 use gleann_storage::IndexDirectory;
 use serde_json::Value;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -83,6 +84,11 @@ impl Contender {
         };
         let kind = Kind::Peer { python: python.to_path_buf(), driver: drivers.join(driver) };
         Ok(Self { name: name.to_owned(), folder: work.join(name), kind })
+    }
+
+    /// The same system over the index in another folder.
+    pub fn at(&self, folder: PathBuf) -> Self {
+        Self { folder, ..self.clone() }
     }
 
     /// Whether this is gleann.
@@ -252,6 +258,16 @@ fn beam(width: Width) -> u32 {
 
 fn own_binary() -> Result<Command> {
     Ok(Command::new(std::env::current_exe().context("cannot tell which program this is")?))
+}
+
+/// Runs a verb of this program to its end.
+///
+/// # Errors
+/// It fails; what it complained of has been shown.
+pub fn run_own(arguments: &[&OsStr]) -> Result<()> {
+    let status = own_binary()?.args(arguments).status().context("cannot run this program")?;
+    anyhow::ensure!(status.success(), "{:?} ended with {status}", arguments[0]);
+    Ok(())
 }
 
 /// A build record, or nothing where there is none: it is for display only.

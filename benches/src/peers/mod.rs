@@ -2,6 +2,7 @@
 
 mod command;
 mod contender;
+mod interop;
 mod matched;
 mod python;
 mod report;
