@@ -1,9 +1,14 @@
 //! `build-index`: what will be made, how far it is, what was made.
 
+use crate::build_spann::{Manner, SpannArgs, run_build_spann};
+use crate::mem_graph_args::MemGraphArgs;
 use crate::progress::Console;
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use gleann::{BuildError, BuildOptions, BuildPlan, BuildReport, CodePlacement, GraphPlan, Packing};
+use gleann::{
+    BuildError, BuildOptions, BuildPlan, BuildReport, CodePlacement, GraphPlan, Packing, SpannOptions, bytes,
+    parse_bytes,
+};
 use gleann_vector::{Metric, VectorFile, read_keys};
 use std::path::PathBuf;
 
@@ -43,6 +48,8 @@ pub struct BuildArgs {
     /// Bytes of a page: 4096, 8192 or 16384
     #[arg(long, default_value_t = 4096)]
     page_size: usize,
+    #[command(flatten)]
+    mem_graph: MemGraphArgs,
     /// Most memory the build may take, such as 512MiB or 8GiB; smaller budgets build in shards
     #[arg(long, default_value = "8GiB", value_parser = parse_bytes)]
     memory_budget: u64,
@@ -58,6 +65,8 @@ pub struct BuildArgs {
     /// Take the first N rows only
     #[arg(long, value_name = "N")]
     rows: Option<u64>,
+    #[command(flatten)]
+    spann: SpannArgs,
     /// Throw away what an interrupted build has left
     #[arg(long)]
     restart: bool,
@@ -74,6 +83,10 @@ pub fn run_build(args: BuildArgs) -> Result<()> {
     let mut source = VectorFile::open(&args.data)?;
     if let Some(rows) = args.rows {
         source = source.slice(0, rows).context("--rows")?;
+    }
+    if args.spann.spann {
+        let manner = Manner { plan_only: args.plan, quiet: args.quiet };
+        return run_build_spann(&source, &args.out, &args.spann_options(source.rows())?, manner);
     }
     let options = args.options(source.rows())?;
     let plan = options.plan(&source, &args.out)?;
@@ -122,6 +135,7 @@ impl BuildArgs {
             codes: self.codes,
             packing: self.packing,
             page_size: self.page_size,
+            mem_graph: self.mem_graph.options(),
             memory_budget: self.memory_budget,
             threads: self.threads,
             seed: self.seed,
@@ -129,6 +143,22 @@ impl BuildArgs {
             restart: self.restart,
             ..BuildOptions::default()
         })
+    }
+}
+
+impl BuildArgs {
+    fn spann_options(&self, rows: u64) -> Result<SpannOptions> {
+        let keys = self.keys.as_ref().map(|path| read_keys(path, rows)).transpose()?;
+        Ok(self.spann.apply(SpannOptions {
+            metric: self.metric,
+            page_size: self.page_size,
+            memory_budget: self.memory_budget,
+            threads: self.threads,
+            seed: self.seed,
+            keys,
+            restart: self.restart,
+            ..SpannOptions::default()
+        }))
     }
 }
 
@@ -156,6 +186,9 @@ fn print_plan(plan: &BuildPlan, args: &BuildArgs) {
              budget at once",
             plan.threads
         ),
+    }
+    if let Some(graph) = plan.mem_graph {
+        println!("        and a navigation graph over {} vectors, {}", graph.nodes, bytes(graph.bytes));
     }
     if let Some(most) = plan.deciding() {
         println!(
@@ -203,18 +236,6 @@ fn print_report(report: &BuildReport, args: &BuildArgs) {
     println!("{} is an index of {}; build.json beside it has these figures", args.out.display(), bytes(size));
 }
 
-/// A size with a binary unit.
-pub fn bytes(count: u64) -> String {
-    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let mut value = count as f64;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < units.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    if unit == 0 { format!("{count} B") } else { format!("{value:.1} {}", units[unit]) }
-}
-
 /// A duration for people.
 pub fn seconds(value: f64) -> String {
     match value {
@@ -225,46 +246,12 @@ pub fn seconds(value: f64) -> String {
     }
 }
 
-/// Reads `512MiB`, `8GiB`, `1.5GB` or a plain number of bytes.
-pub fn parse_bytes(text: &str) -> Result<u64, String> {
-    let refused =
-        || format!("`{text}` is no size; expected a number and one of KiB, MiB, GiB, TiB, kB, MB, GB, TB");
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match text[digits.len()..].to_ascii_lowercase().as_str() {
-        "" | "b" => 1.0,
-        "kib" | "k" => f64::from(1 << 10),
-        "mib" | "m" => f64::from(1 << 20),
-        "gib" | "g" => f64::from(1 << 30),
-        "tib" | "t" => 1024.0 * f64::from(1 << 30),
-        "kb" => 1e3,
-        "mb" => 1e6,
-        "gb" => 1e9,
-        "tb" => 1e12,
-        _ => return Err(refused()),
-    };
-    let number: f64 = digits.trim().parse().map_err(|_| refused())?;
-    let value = number * unit;
-    if (0.0..1e18).contains(&value) { Ok(value as u64) } else { Err(refused()) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_read_and_written() {
-        assert_eq!(parse_bytes("8GiB"), Ok(8 << 30));
-        assert_eq!(parse_bytes("1.5g"), Ok(3 << 29));
-        assert_eq!(parse_bytes("512 MiB"), Ok(512 << 20));
-        assert_eq!(parse_bytes("2GB"), Ok(2_000_000_000));
-        assert_eq!(parse_bytes("4096"), Ok(4096));
-        for bad in ["", "GiB", "-1GiB", "1XB", "nan", "1e30GiB"] {
-            assert!(parse_bytes(bad).is_err(), "{bad}");
-        }
-        assert_eq!(
-            (bytes(999), bytes(3 << 29), bytes(2048)),
-            ("999 B".into(), "1.5 GiB".into(), "2.0 KiB".into())
-        );
+    fn durations_are_written() {
         assert_eq!(
             (seconds(9.94), seconds(600.0), seconds(7200.0)),
             ("9.9 s".into(), "10 min".into(), "2.0 h".into())

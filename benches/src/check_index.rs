@@ -3,7 +3,7 @@
 use crate::progress::Console;
 use anyhow::{Result, bail};
 use clap::Args;
-use gleann::IndexCheck;
+use gleann::{IndexCheck, IndexKind};
 use std::path::PathBuf;
 
 /// Verify everything in an index that can be verified.
@@ -45,6 +45,15 @@ pub fn run_check(args: CheckArgs) -> Result<()> {
 fn print_sound(check: &IndexCheck, args: &CheckArgs) {
     let edges: u64 = check.degrees.iter().zip(0u64..).map(|(count, degree)| count * degree).sum();
     println!("{}: sound (build {})", args.dir.display(), check.build_id);
+    if let IndexKind::Postings { postings, .. } = check.kind {
+        println!(
+            "{} vectors in {postings} postings, {:.2} copies on average, {} centroids reachable",
+            check.rows,
+            check.records as f64 / check.rows.max(1) as f64,
+            check.reachable.unwrap_or(0)
+        );
+        return;
+    }
     println!(
         "{} records, {:.1} neighbours on average, {} reachable, {} codes compared with their vectors",
         check.records,

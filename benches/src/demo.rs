@@ -1,14 +1,14 @@
 //! `demo`: the samples in the repository, built, checked, searched, drawn and explained.
 
-use crate::build_index::{bytes, seconds};
+use crate::build_index::seconds;
 use crate::dataset::{SetFiles, sample};
 use crate::plot::write_figure;
 use crate::progress::Console;
 use crate::row::Row;
-use crate::run_bench::{Job, Load, run_job};
-use crate::sweep::Sweep;
+use crate::run_bench::{Job, Load, points, run_job};
+use crate::sweep::{OpenAxes, SearchAxes, SearchPoint, Sweep};
 use anyhow::{Context, Result, bail};
-use gleann::{BuildOptions, BuildReport, EngineChoice, SearchKind, Width};
+use gleann::{BuildOptions, BuildReport, SearchKind, Width, bytes};
 use gleann_vector::VectorFile;
 use std::path::{Path, PathBuf};
 
@@ -88,15 +88,12 @@ fn search(name: &str, files: &SetFiles, out: &Path) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (search, width) in [(SearchKind::Beam, Width::Fixed(4)), (SearchKind::Pipe, Width::DYNAMIC)] {
         let sweep = Sweep {
-            list: vec![10, 20, 40, 80],
-            search: vec![search],
-            width: vec![width],
-            threads: vec![0],
-            in_flight: vec![1, MANY],
-            engine: vec![EngineChoice::Auto],
+            open: OpenAxes { in_flight: vec![1, MANY], ..OpenAxes::default() },
+            search: SearchAxes { list: vec![10, 20, 40, 80], ..SearchAxes::default() },
+            search_base: SearchPoint { search, width, ..SearchPoint::default() },
+            ..Sweep::default()
         };
         rows.extend(run_job(&Job {
-            name: name.to_owned(),
             about: None,
             index: out.join(format!("{name}.index")),
             query: files.query.clone(),
@@ -104,7 +101,7 @@ fn search(name: &str, files: &SetFiles, out: &Path) -> Result<Vec<Row>> {
             out: Some(results.clone()),
             k: 10,
             rounds: 1,
-            sweep,
+            points: points(name, &sweep),
             expectations: Vec::new(),
             load: Load::Closed,
             seconds: 0.25,

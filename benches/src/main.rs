@@ -1,13 +1,18 @@
 //! The gleann command line. Verbs parse and check their arguments here and nowhere below.
 
+mod advise;
 mod build_index;
+mod build_spann;
 mod check_index;
 mod dataset;
 mod demo;
 mod ground_truth;
+mod mem_graph_args;
 mod peers;
 mod plot;
+mod preset;
 mod progress;
+mod reproduce;
 mod row;
 mod run_bench;
 mod sweep;
@@ -38,7 +43,9 @@ enum Verb {
     Generate(synthetic::GenerateArgs),
     /// Find the exact neighbours of queries
     GroundTruth(ground_truth::TruthArgs),
-    /// Measure an index, an experiment file, or the peers
+    /// Say which preset and parameters suit vectors, memory, load and recall
+    Advise(advise::AdviseArgs),
+    /// Measure an index, presets, an experiment file, the peers, or the design-space study
     RunBench(Box<run_bench::RunBenchArgs>),
     /// Draw results: recall against throughput, latency and reads
     Plot(plot::PlotArgs),
@@ -46,6 +53,7 @@ enum Verb {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().verb {
+        Verb::Advise(args) => advise::run(args),
         Verb::BuildIndex(args) => build_index::run_build(*args),
         Verb::CheckIndex(args) => check_index::run_check(args),
         Verb::Dataset(args) => dataset::run(args),

@@ -19,6 +19,18 @@ pub struct Row {
     /// Reads in flight of one search.
     #[serde(with = "width_form", skip_serializing_if = "Option::is_none")]
     pub width: Option<Width>,
+    /// Where it begins: `medoid` or `memgraph:LIST-POINTS`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub entry: String,
+    /// What of a page it uses: `record` or `page:PERCENT`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub expansion: String,
+    /// When it ends: `exhausted` or `bound:PERCENT`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub stop: String,
+    /// Records held in memory: `none`, or a policy and its budget.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub cache: String,
     /// Candidate list length, L (`ef` elsewhere).
     pub list: u32,
     /// Neighbours asked for.
@@ -66,6 +78,9 @@ pub struct Row {
     /// What a query cost.
     #[serde(flatten)]
     pub cost: Cost,
+    /// What it was measured on.
+    #[serde(flatten)]
+    pub place: Place,
     /// Where it ran and on what.
     #[serde(flatten)]
     pub environment: Environment,
@@ -123,6 +138,12 @@ pub struct Cost {
     /// Rounds of reads (beam), nodes expanded (pipe).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hops_per_query: Option<f64>,
+    /// Vertices expanded: H of the I/O model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expanded_per_query: Option<f64>,
+    /// Records that were held in memory and not read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_hits_per_query: Option<f64>,
     /// Approximate distances computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comparisons_per_query: Option<f64>,
@@ -144,6 +165,42 @@ pub struct Cost {
     /// Reads a second that the device served.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_iops: Option<f64>,
+}
+
+/// The index as it lies on the disk and in memory, and what its build took.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Place {
+    /// How records are packed into pages.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub packing: String,
+    /// Where codes are: `memory`, `record` or `off`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub codes: String,
+    /// Records a page: n_p of the I/O model; below 1 where a record takes several pages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub records_per_page: Option<f64>,
+    /// OR(G) of the I/O model; absent with one record a block.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overlap_ratio: Option<f64>,
+    /// Mean number of neighbours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean_degree: Option<f64>,
+    /// Bytes of all files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk_bytes: Option<u64>,
+    /// Bytes of memory that the open index shares among its searches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// Wall-clock seconds of its build.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub build_seconds: Option<f64>,
+    /// Processor seconds of its build.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub build_cpu_seconds: Option<f64>,
+    /// Peak resident memory of its build.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub build_peak_bytes: Option<u64>,
 }
 
 /// What a number cannot be read without.

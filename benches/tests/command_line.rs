@@ -141,3 +141,83 @@ fn truth_of_other_data_is_refused() {
     );
     assert!(refused(here, &line).contains("no row of a base of 3000 rows"));
 }
+
+#[test]
+fn presets_run_side_by_side_where_the_index_has_what_they_need() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let files = prepare(here);
+    let line =
+        format!("run-bench {files} --list 20 --engine mmap --rounds 1 --preset baseline,c2 --out r.jsonl");
+    done(here, &line);
+    let found = rows(&here.join("r.jsonl"));
+    let of = |at: usize, field: &str| found[at][field].as_str().unwrap_or_default().to_owned();
+    assert_eq!(
+        (of(0, "preset"), of(1, "preset"), of(1, "search")),
+        ("baseline".into(), "c2".into(), "pipe".into())
+    );
+    assert_eq!(
+        (of(0, "packing"), of(0, "codes"), of(0, "expansion")),
+        ("by-id".into(), "memory".into(), "record".into())
+    );
+    assert!(
+        found[0]["expanded_per_query"].as_f64() > Some(5.0) && found[0]["mean_degree"].as_f64() > Some(4.0)
+    );
+    assert!(refused(here, &line.replace("c2", "octopusann")).contains("it needs page-shuffle"));
+    assert!(refused(here, &line.replace("c2", "c9")).contains("octopusann"));
+    // An axis that is given replaces the preset's.
+    let swept = done(here, &format!("{line} --stop exhausted,bound:10 --dry-run"));
+    assert_eq!(swept.matches("bound:10").count(), 2, "{swept}");
+
+    let built = "run-bench --data base.i8bin --work w --query query.i8bin --truth gt.bin --list 20 --engine mmap \
+                 --rounds 1 --allow-buffered --seconds 0.01 --preset baseline,diskann --out b.jsonl";
+    done(here, built);
+    assert_eq!(rows(&here.join("b.jsonl")).len(), 2);
+    assert_eq!(std::fs::read_dir(here.join("w")).unwrap().count(), 1, "both presets share an index");
+}
+
+#[test]
+fn the_study_runs_on_a_sample_and_goes_on_where_it_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let line = "run-bench reproduce io-fig11 --dataset sift-sample --rows 2000 --rounds 1 --seconds 0.001 \
+                --allow-buffered --work w --threads 1";
+    let first = done(here, line);
+    for part in [
+        "Baseline",
+        "DynamicWidth",
+        "sift-sample (the paper's SIFT), 2000 rows",
+        "| 5 | Pipeline reads",
+        "Findings",
+    ] {
+        assert!(first.contains(part), "{part}: {first}");
+    }
+    let points = std::fs::read_to_string(here.join("w/points.jsonl")).unwrap();
+    let again = done(here, line);
+    assert!(again.contains("Baseline"));
+    assert_eq!(std::fs::read_to_string(here.join("w/points.jsonl")).unwrap(), points, "measured again");
+    // The same points under another heading.
+    done(here, &line.replace("io-fig11", "io-table5"));
+    assert_eq!(std::fs::read_to_string(here.join("w/points.jsonl")).unwrap(), points);
+    for file in ["io-fig11.md", "findings.md", "measured.toml", "figures/io-fig11-sift-sample.svg"] {
+        assert!(here.join("w").join(file).exists(), "{file}");
+    }
+    let advice = done(here, "advise --data w/sift-sample-2000/missing.u8bin --memory 4GiB --help");
+    assert!(advice.contains("--concurrency"));
+    assert!(refused(here, "run-bench reproduce io-fig22 --dataset deep96").contains("dataset get deep96"));
+    assert!(refused(here, "run-bench reproduce io-fig99").contains("io-fig22"));
+}
+
+#[test]
+fn advice_is_given_for_a_file_of_vectors() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    done(here, "generate --rows 500 --dim 24 --queries 5 --type i8 --seed 1 --out .");
+    let line = "advise --data synthetic-lowdim-base.i8bin --rows 100000000 --memory 4GiB --concurrency 4096 --recall 0.9";
+    let text = done(here, line);
+    assert!(
+        text.contains("preset  octopusann") && text.contains("build-index --preset octopusann"),
+        "{text}"
+    );
+    assert!(refused(here, &line.replace("0.9", "95")).contains("--recall"));
+}

@@ -1,14 +1,18 @@
 //! The verbs and one line about each.
 
 /// Verbs of `gleann-bench`, in the order of a first session.
-const BENCH: [(&str, &str); 8] = [
+const BENCH: [(&str, &str); 9] = [
     ("demo", "Build an index over the sample in the tree, search it, show a table and a plot"),
     ("dataset", "List real data sets, or make or download one"),
     ("generate", "Write seeded synthetic vectors of any size"),
     ("ground-truth", "Find the exact neighbours of queries"),
+    ("advise", "Say which preset and parameters suit vectors, memory, load and recall"),
     ("build-index", "Build a disk index over a vector file"),
     ("check-index", "Verify everything in an index that can be verified"),
-    ("run-bench", "Measure an index, an experiment file, this disk (`device`) or the peers (`peers`)"),
+    (
+        "run-bench",
+        "Measure an index, presets, an experiment, this disk (`device`), the peers or the study (`reproduce`)",
+    ),
     ("plot", "Draw results: recall against throughput, latency and reads"),
 ];
 

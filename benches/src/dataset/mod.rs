@@ -13,5 +13,6 @@ mod python;
 mod scripts;
 mod verify;
 
+pub use catalogue::Catalogue;
 pub use command::{DatasetArgs, run};
-pub use files::{SetFiles, sample};
+pub use files::{SetFiles, files_of, found_slices, sample};

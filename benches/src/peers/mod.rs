@@ -8,3 +8,4 @@ mod report;
 mod rounds;
 
 pub use command::{PeersArgs, run};
+pub use matched::at_recall;

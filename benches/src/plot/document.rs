@@ -19,20 +19,23 @@ pub struct Figure {
     pub charts: Vec<Chart>,
 }
 
-const STYLE: &str = "text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;fill:#222}\
+/// Style of every picture.
+pub const STYLE: &str = "text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;fill:#222}\
 .heading{font-size:18px;font-weight:600}.shared{font-size:13px;fill:#555}.title{font-size:14px;font-weight:600}\
 .tick{font-size:12px;fill:#444}.axis{font-size:13px}.legend{font-size:13px}\
 .grid{stroke:#e4e4e4;fill:none}.frame{stroke:#555;fill:none}.line{fill:none;stroke-width:2}";
 
 const LEGEND_ROW: f64 = 22.0;
-const LEGEND_LEFT: f64 = 78.0;
+/// Where headings and legends begin.
+pub const LEGEND_LEFT: f64 = 78.0;
 /// Average advance of a 13 px sans-serif glyph, on the generous side.
 const GLYPH: f64 = 7.2;
 
 impl Figure {
     /// The figure as an SVG file.
     pub fn to_svg(&self) -> String {
-        let (legend, height) = self.legend(64.0);
+        let labels: Vec<&str> = self.series.iter().map(|series| series.label.as_str()).collect();
+        let (legend, height) = legend(&labels, 64.0);
         let charts_top = 64.0 + height;
         let total = charts_top + HEIGHT * self.charts.len() as f64 + 8.0;
         let mut svg = format!(
@@ -57,27 +60,6 @@ impl Figure {
         svg
     }
 
-    /// Legend entries from `top` on, wrapped; with their height.
-    fn legend(&self, top: f64) -> (String, f64) {
-        let mut svg = String::new();
-        let (mut x, mut y) = (LEGEND_LEFT, top + 8.0);
-        for (index, series) in self.series.iter().enumerate() {
-            let width = 30.0 + GLYPH * series.label.chars().count() as f64;
-            if x > LEGEND_LEFT && x + width > WIDTH {
-                (x, y) = (LEGEND_LEFT, y + LEGEND_ROW);
-            }
-            let _ = writeln!(svg, "{}/>", marker(index, false, (x + 5.0, y - 4.0)));
-            let _ = writeln!(
-                svg,
-                "<text class=\"legend\" x=\"{:.0}\" y=\"{y:.0}\">{}</text>",
-                x + 16.0,
-                escape(&series.label)
-            );
-            x += width;
-        }
-        (svg, y - top + 8.0)
-    }
-
     /// The figure as a page: the charts, and every number in a table.
     pub fn to_html(&self) -> String {
         let mut table = String::new();
@@ -95,6 +77,27 @@ impl Figure {
             self.to_svg()
         )
     }
+}
+
+/// Legend entries from `top` on, wrapped; with their height.
+pub fn legend(labels: &[&str], top: f64) -> (String, f64) {
+    let mut svg = String::new();
+    let (mut x, mut y) = (LEGEND_LEFT, top + 8.0);
+    for (index, label) in labels.iter().enumerate() {
+        let width = 30.0 + GLYPH * label.chars().count() as f64;
+        if x > LEGEND_LEFT && x + width > WIDTH {
+            (x, y) = (LEGEND_LEFT, y + LEGEND_ROW);
+        }
+        let _ = writeln!(svg, "{}/>", marker(index, false, (x + 5.0, y - 4.0)));
+        let _ = writeln!(
+            svg,
+            "<text class=\"legend\" x=\"{:.0}\" y=\"{y:.0}\">{}</text>",
+            x + 16.0,
+            escape(label)
+        );
+        x += width;
+    }
+    (svg, y - top + 8.0)
 }
 
 const HEADS: [&str; 11] = [

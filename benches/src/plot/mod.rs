@@ -2,10 +2,13 @@
 //! as plain SVG text: no fonts, no renderer, no network.
 
 mod axis;
+mod bars;
 mod chart;
 mod command;
 mod document;
 mod series;
 
+pub use axis::number;
+pub use bars::{BarChart, BarGroup, write_bars};
 pub use command::{PlotArgs, run, write_figure};
 pub use series::{Better, front};

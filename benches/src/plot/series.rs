@@ -12,33 +12,39 @@ pub struct Series {
     pub rows: Vec<Row>,
 }
 
-/// Names of the parts of a label, in the order of [`parts`].
-const PART_NAMES: [&str; 6] = ["", "", "width ", "", " threads", " in flight"];
+/// What may tell series apart: how a value is spelt before and after, and the value.
+type Part = (&'static str, &'static str, fn(&Row) -> String);
 
-fn parts(row: &Row) -> [String; 6] {
-    [
-        row.preset.clone(),
-        row.search.clone(),
-        row.width_name(),
-        row.engine.clone(),
-        row.threads.to_string(),
-        row.in_flight.to_string(),
-    ]
+const PARTS: [Part; 10] = [
+    ("", "", |row| row.preset.clone()),
+    ("", "", |row| row.search.clone()),
+    ("width ", "", Row::width_name),
+    ("", "", |row| row.entry.clone()),
+    ("", "", |row| row.expansion.clone()),
+    ("", "", |row| row.stop.clone()),
+    ("cache ", "", |row| row.cache.clone()),
+    ("", "", |row| row.engine.clone()),
+    ("", " threads", |row| row.threads.to_string()),
+    ("", " in flight", |row| row.in_flight.to_string()),
+];
+
+type Key = [String; PARTS.len()];
+
+fn parts(row: &Row) -> Key {
+    PARTS.map(|(_, _, value)| value(row))
 }
 
 fn spell(index: usize, part: &str) -> String {
-    match PART_NAMES[index] {
-        name if name.starts_with(' ') && part == "1" => format!("{part}{}", name.trim_end_matches('s')),
-        name if name.starts_with(' ') => format!("{part}{name}"),
-        name => format!("{name}{part}"),
-    }
+    let (before, after, _) = PARTS[index];
+    let after = if part == "1" { after.trim_end_matches('s') } else { after };
+    format!("{before}{part}{after}")
 }
 
 /// Groups rows into series in order of first appearance, and tells what all of them share. Labels hold only what
 /// differs: a legend that repeats itself is not read.
 pub fn group(rows: &[Row]) -> (Vec<Series>, String) {
-    let mut order: Vec<[String; 6]> = Vec::new();
-    let mut groups: BTreeMap<[String; 6], Vec<Row>> = BTreeMap::new();
+    let mut order: Vec<Key> = Vec::new();
+    let mut groups: BTreeMap<Key, Vec<Row>> = BTreeMap::new();
     for row in rows {
         let key = parts(row);
         if !groups.contains_key(&key) {
@@ -46,10 +52,11 @@ pub fn group(rows: &[Row]) -> (Vec<Series>, String) {
         }
         groups.entry(key).or_default().push(row.clone());
     }
-    let differs: Vec<usize> = (0..6).filter(|&i| order.iter().any(|key| key[i] != order[0][i])).collect();
-    let pick = |key: &[String; 6], wanted: &dyn Fn(&usize) -> bool| -> String {
+    let differs: Vec<usize> =
+        (0..PARTS.len()).filter(|&i| order.iter().any(|key| key[i] != order[0][i])).collect();
+    let pick = |key: &Key, wanted: &dyn Fn(&usize) -> bool| -> String {
         let named = |i: &usize| wanted(i) && !matches!(key[*i].as_str(), "" | "-");
-        (0..6).filter(named).map(|i| spell(i, &key[i])).collect::<Vec<_>>().join(" · ")
+        (0..PARTS.len()).filter(named).map(|i| spell(i, &key[i])).collect::<Vec<_>>().join(" · ")
     };
     let series = order
         .iter()

@@ -4,100 +4,91 @@ use super::device::{self, DeviceArgs};
 use super::experiment::{Expectation, Experiment, hold_against};
 use super::load::Load;
 use super::measure::measure;
+use super::presets::{self, PresetArgs};
 use super::table;
 use crate::peers;
+use crate::reproduce;
 use crate::row::{Row, append_rows, read_rows};
-use crate::sweep::Sweep;
+use crate::sweep::{OpenAxes, OpenPoint, SearchAxes, SearchPoint, Sweep};
 use anyhow::{Context, Result, bail, ensure};
-use gleann::{EngineChoice, SearchKind, Width};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Arguments of `run-bench`.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct RunBenchArgs {
     #[command(subcommand)]
-    target: Option<Target>,
+    pub(super) target: Option<Target>,
     /// Experiment file; without one, the flags below describe the run
-    experiment: Option<PathBuf>,
+    pub(super) experiment: Option<PathBuf>,
     /// Index folder
     #[arg(long)]
-    index: Option<PathBuf>,
+    pub(super) index: Option<PathBuf>,
     /// Query vectors
     #[arg(long)]
-    query: Option<PathBuf>,
+    pub(super) query: Option<PathBuf>,
     /// Exact neighbours, as `ground-truth` writes them
     #[arg(long)]
-    truth: Option<PathBuf>,
+    pub(super) truth: Option<PathBuf>,
     /// File that result lines are appended to
     #[arg(long)]
-    out: Option<PathBuf>,
+    pub(super) out: Option<PathBuf>,
     /// Show what would be measured, and stop
     #[arg(long)]
-    dry_run: bool,
+    pub(super) dry_run: bool,
     /// Hold the results in this file against the experiment's expectations, and measure nothing
     #[arg(long, requires = "experiment", conflicts_with = "dry_run")]
-    check: Option<PathBuf>,
+    pub(super) check: Option<PathBuf>,
     /// Offer so many queries a second (open loop, Poisson arrivals) instead of asking as fast as answers come
     #[arg(long, value_name = "QUERIES_A_SECOND", value_parser = positive)]
-    rate: Option<f64>,
+    pub(super) rate: Option<f64>,
     /// Ask the queries again and again until a round of a point takes about so long
     #[arg(long, default_value_t = 1.0, value_parser = positive)]
-    seconds: f64,
+    pub(super) seconds: f64,
     /// Measure even if reads go through the page cache
     #[arg(long)]
-    allow_buffered: bool,
+    pub(super) allow_buffered: bool,
     #[command(flatten)]
-    knobs: Knobs,
+    pub(super) presets: PresetArgs,
+    #[command(flatten)]
+    pub(super) knobs: Knobs,
 }
 
-fn positive(text: &str) -> Result<f64, String> {
+/// A positive number.
+pub(super) fn positive(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| *number > 0.0 && number.is_finite());
     number.ok_or_else(|| "expected a positive number".to_owned())
 }
 
 /// What to measure, where no experiment file says it. Lists are separated by commas; every combination is measured.
+/// Beside presets, an axis that is given replaces theirs.
 #[derive(Debug, clap::Args)]
-struct Knobs {
+pub(super) struct Knobs {
     /// Neighbours asked for
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000), conflicts_with = "experiment")]
-    k: u32,
-    /// Candidate list lengths, L; those below k are refused
-    #[arg(long, value_delimiter = ',', default_values_t = [10, 15, 20, 30, 40, 60, 80, 120], conflicts_with = "experiment")]
-    list: Vec<u32>,
-    /// Traversals: beam, pipe
-    #[arg(long, value_delimiter = ',', default_values_t = [SearchKind::Beam], conflicts_with = "experiment")]
-    search: Vec<SearchKind>,
-    /// Reads in flight of one search: a number, dynamic, or dynamic:START-MAX
-    #[arg(long, value_delimiter = ',', default_values_t = [Width::Fixed(4)], conflicts_with = "experiment")]
-    width: Vec<Width>,
-    /// Threads; 0 is one per core
-    #[arg(long, value_delimiter = ',', default_values_t = [0], conflicts_with = "experiment")]
-    threads: Vec<u32>,
-    /// Searches interleaved per thread
-    #[arg(long, value_delimiter = ',', default_values_t = [8], conflicts_with = "experiment")]
-    in_flight: Vec<u32>,
-    /// I/O engines: auto, glommio, pool, mmap
-    #[arg(long, value_delimiter = ',', default_values_t = [EngineChoice::Auto], conflicts_with = "experiment")]
-    engine: Vec<EngineChoice>,
+    pub(super) k: u32,
+    #[command(flatten)]
+    pub(super) open: OpenAxes,
+    #[command(flatten)]
+    pub(super) search: SearchAxes,
     /// Rounds; medians are reported
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with = "experiment")]
-    rounds: u32,
+    pub(super) rounds: u32,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Target {
+pub(super) enum Target {
     /// Compare with other systems on the same data, in alternating rounds
     Peers(Box<peers::PeersArgs>),
     /// What this disk can do: random reads at growing depth
     Device(DeviceArgs),
+    /// The figures and tables of the design-space study, with our numbers beside the paper's
+    Reproduce(Box<reproduce::ReproduceArgs>),
 }
 
 /// A run with everything decided.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Job {
-    /// Name for result lines.
-    pub name: String,
     /// One line for the reader.
     pub about: Option<String>,
     /// Index folder.
@@ -112,8 +103,8 @@ pub struct Job {
     pub k: u32,
     /// Rounds.
     pub rounds: u32,
-    /// What is swept.
-    pub sweep: Sweep,
+    /// What is measured, in this order.
+    pub points: Vec<Point>,
     /// What must come out.
     pub expectations: Vec<Expectation>,
     /// How queries come.
@@ -124,6 +115,27 @@ pub struct Job {
     pub allow_buffered: bool,
 }
 
+/// One measurement.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// Name for result lines.
+    pub name: String,
+    /// How the index is opened.
+    pub open: OpenPoint,
+    /// How it is searched.
+    pub search: SearchPoint,
+}
+
+/// Every combination of a sweep under one name.
+pub fn points(name: &str, sweep: &Sweep) -> Vec<Point> {
+    let searches = sweep.search_points();
+    let all = |open: OpenPoint| {
+        let of_open = |&search: &SearchPoint| Point { name: name.to_owned(), open: open.clone(), search };
+        searches.iter().map(of_open).collect::<Vec<_>>()
+    };
+    sweep.open_points().into_iter().flat_map(all).collect()
+}
+
 /// Runs the verb.
 ///
 /// # Errors
@@ -132,6 +144,7 @@ pub fn run(args: RunBenchArgs) -> Result<()> {
     match args.target {
         Some(Target::Peers(args)) => return peers::run(*args),
         Some(Target::Device(args)) => return device::run(args),
+        Some(Target::Reproduce(args)) => return reproduce::run(*args),
         None => {}
     }
     if let (Some(results), Some(path)) = (&args.check, &args.experiment) {
@@ -140,12 +153,19 @@ pub fn run(args: RunBenchArgs) -> Result<()> {
         println!("{} holds {} expectations", results.display(), experiment.expectations.len());
         return Ok(());
     }
-    let job = resolve(&args)?;
-    if args.dry_run {
-        print!("{}", describe(&job));
+    if !args.presets.preset.is_empty() {
+        return presets::run(&args);
+    }
+    carry_out(&resolve(&args)?, args.dry_run)
+}
+
+/// Shows a job or measures it, and says where the results are.
+pub(super) fn carry_out(job: &Job, dry_run: bool) -> Result<()> {
+    if dry_run {
+        print!("{}", describe(job));
         return Ok(());
     }
-    let measured = run_job(&job);
+    let measured = run_job(job);
     if let Some(out) = job.out.as_ref().filter(|out| out.exists()) {
         println!("result lines are in {}; `cargo xtask plot` draws them", out.display());
     }
@@ -172,11 +192,17 @@ pub fn run_job(job: &Job) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn resolve(args: &RunBenchArgs) -> Result<Job> {
+/// The job that a file or the flags describe.
+pub(super) fn resolve(args: &RunBenchArgs) -> Result<Job> {
     let experiment = match &args.experiment {
         Some(path) => Experiment::read(path)?,
         None => from_flags(&args.knobs)?,
     };
+    prepare(args, experiment)
+}
+
+/// The job of an experiment, with the paths and the load that the flags give.
+pub(super) fn prepare(args: &RunBenchArgs, experiment: Experiment) -> Result<Job> {
     let path = |flag: &Option<PathBuf>, key: Option<PathBuf>, name: &str| -> Result<PathBuf> {
         let path = flag.clone().or(key).with_context(|| match &args.experiment {
             Some(file) => {
@@ -184,7 +210,8 @@ fn resolve(args: &RunBenchArgs) -> Result<Job> {
             }
             None => format!("--{name} is missing (or name an experiment file)"),
         })?;
-        ensure!(path.exists(), "--{name} {}: no such file or folder", path.display());
+        let exists = path.exists() || (name == "index" && args.dry_run);
+        ensure!(exists, "--{name} {}: no such file or folder", path.display());
         Ok(path)
     };
     Ok(Job {
@@ -192,11 +219,10 @@ fn resolve(args: &RunBenchArgs) -> Result<Job> {
         query: path(&args.query, experiment.query, "query")?,
         truth: path(&args.truth, experiment.truth, "truth")?,
         out: args.out.clone().or(experiment.out),
-        name: experiment.name,
+        points: points(&experiment.name, &experiment.sweep),
         about: experiment.about,
         k: experiment.k,
         rounds: experiment.rounds,
-        sweep: experiment.sweep,
         expectations: experiment.expectations,
         load: args.rate.map_or(Load::Closed, |rate| Load::Open { rate }),
         seconds: args.seconds,
@@ -204,8 +230,9 @@ fn resolve(args: &RunBenchArgs) -> Result<Job> {
     })
 }
 
-fn from_flags(knobs: &Knobs) -> Result<Experiment> {
-    if let Some(list) = knobs.list.iter().find(|&&list| list < knobs.k) {
+/// What the flags describe, as if a file had said it.
+pub(super) fn from_flags(knobs: &Knobs) -> Result<Experiment> {
+    if let Some(list) = knobs.search.list.iter().find(|&&list| list < knobs.k) {
         bail!("--list {list}: expected at least k = {}", knobs.k);
     }
     Ok(Experiment {
@@ -217,37 +244,26 @@ fn from_flags(knobs: &Knobs) -> Result<Experiment> {
         out: None,
         k: knobs.k,
         rounds: knobs.rounds,
-        sweep: Sweep {
-            list: knobs.list.clone(),
-            search: knobs.search.clone(),
-            width: knobs.width.clone(),
-            threads: knobs.threads.clone(),
-            in_flight: knobs.in_flight.clone(),
-            engine: knobs.engine.clone(),
-        },
+        sweep: Sweep { open: knobs.open.clone(), search: knobs.search.clone(), ..Sweep::default() },
         expectations: Vec::new(),
     })
 }
 
 /// The plan of a job, a line a point.
 fn describe(job: &Job) -> String {
-    let mut text =
-        format!("{}: index {}, k = {}, {} rounds\n", job.name, show(&job.index), job.k, job.rounds);
+    let mut text = format!("index {}, k = {}, {} rounds\n", job.index.display(), job.k, job.rounds);
     if let Some(about) = &job.about {
         text += &format!("{about}\n");
     }
-    for open in job.sweep.open_points() {
-        let threads = if open.threads == 0 { "one a core".to_owned() } else { open.threads.to_string() };
-        text += &format!("engine {}, threads {threads}, in flight {}\n", open.engine, open.in_flight);
-        for point in job.sweep.search_points() {
-            text += &format!("  search {}, width {}, list {}\n", point.search, point.width, point.list);
+    let mut shown = None;
+    for Point { name, open, search } in &job.points {
+        if shown != Some((name, open)) {
+            shown = Some((name, open));
+            text += &format!("{name}: {open}\n");
         }
+        text += &format!("  {search}\n");
     }
     text
-}
-
-fn show(path: &Path) -> std::path::Display<'_> {
-    path.display()
 }
 
 #[cfg(test)]
@@ -274,7 +290,7 @@ mod tests {
         let job =
             parse(&format!("{files} --list 10,20 --search beam,pipe --width 4,dynamic --in-flight 1,8"))
                 .unwrap();
-        assert_eq!((job.sweep.search_points().len(), job.sweep.open_points().len()), (8, 2));
+        assert_eq!(job.points.len(), 16);
         assert_eq!(describe(&job).lines().count(), 1 + 2 * 9);
 
         for (line, part) in [
@@ -296,7 +312,7 @@ mod tests {
         std::fs::write(&file, "name = \"e\"\nindex = \"/nonexistent\"\n[sweep]\nlist = 20\n").unwrap();
         let here = file.display();
         let job = parse(&format!("{here} --index {here} --query {here} --truth {here}")).unwrap();
-        assert_eq!((job.name.as_str(), job.sweep.list), ("e", vec![20]));
+        assert_eq!((job.points[0].name.as_str(), job.points[0].search.list), ("e", 20));
         assert!(
             format!("{:#}", parse(&format!("{here} --query {here} --truth {here}")).unwrap_err())
                 .contains("no such")

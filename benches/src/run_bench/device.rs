@@ -3,9 +3,9 @@
 
 use super::facts::machine;
 use super::fio;
-use crate::build_index::parse_bytes;
 use crate::row::{Environment, append_lines};
 use anyhow::{Context, Result, ensure};
+use gleann::parse_bytes;
 use gleann::{DeviceFigures, DeviceLoad, EngineChoice, measure_device};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;

@@ -15,6 +15,10 @@
 //! list = [10, 20, 40, 80]
 //! search = ["beam", "pipe"]                               # default beam
 //! width = [4, 8, "dynamic"]                               # default 4
+//! entry = ["medoid", "memgraph"]                          # default medoid
+//! expansion = ["record", "page:30"]                       # default record
+//! stop = ["exhausted", "bound:10"]                        # default exhausted
+//! cache = ["none", "sssp:64MiB"]                          # default none
 //! threads = 0                                             # default 0: one per core
 //! in_flight = [1, 8]                                      # default 8
 //! engine = "glommio"                                      # default auto
@@ -28,9 +32,9 @@
 
 use super::section::Section;
 use crate::row::Row;
-use crate::sweep::{SearchPoint, Sweep};
+use crate::sweep::{OpenAxes, SearchAxes, SearchPoint, Sweep};
 use anyhow::{Context, Result, ensure};
-use gleann::{EngineChoice, MAX_IN_FLIGHT, MAX_THREADS, SearchKind, Width};
+use gleann::{SearchKind, Width};
 use std::path::{Path, PathBuf};
 
 /// A validated experiment.
@@ -99,7 +103,7 @@ impl Expectation {
 
     fn is_about(&self, row: &Row) -> bool {
         let (Ok(search), Some(width)) = (row.search.parse(), row.width) else { return false };
-        self.applies_to(&SearchPoint { search, width, list: row.list })
+        self.applies_to(&SearchPoint { search, width, list: row.list, ..SearchPoint::default() })
     }
 }
 
@@ -133,6 +137,11 @@ impl Experiment {
         Self::parse(&path.display().to_string(), &text)
     }
 
+    /// The same on another index.
+    pub fn on(self, index: PathBuf) -> Self {
+        Self { index: Some(index), ..self }
+    }
+
     fn parse(file: &str, text: &str) -> Result<Self> {
         let table: toml::Table = text.parse().with_context(|| format!("{file}: not TOML"))?;
         let mut top = Section::new(file, "", &table);
@@ -157,7 +166,7 @@ impl Experiment {
     }
 
     fn check(&self, file: &str) -> Result<()> {
-        if let Some(list) = self.sweep.list.iter().find(|&&list| list < self.k) {
+        if let Some(list) = self.sweep.search.list.iter().find(|&&list| list < self.k) {
             anyhow::bail!("{file}: key `sweep.list`: found {list}, expected at least k = {}", self.k);
         }
         let points = self.sweep.search_points();
@@ -174,12 +183,9 @@ impl Experiment {
 fn sweep(top: &mut Section) -> Result<Sweep> {
     let mut section = top.section("sweep")?;
     let sweep = Sweep {
-        list: section.counts("list", &COUNTS)?.unwrap_or_else(|| vec![10, 20, 40, 80]),
-        search: section.parsed("search")?.unwrap_or_else(|| vec![SearchKind::Beam]),
-        width: section.parsed("width")?.unwrap_or_else(|| vec![Width::Fixed(4)]),
-        threads: section.counts("threads", &(0..=MAX_THREADS as u32))?.unwrap_or_else(|| vec![0]),
-        in_flight: section.counts("in_flight", &(1..=MAX_IN_FLIGHT as u32))?.unwrap_or_else(|| vec![8]),
-        engine: section.parsed("engine")?.unwrap_or_else(|| vec![EngineChoice::Auto]),
+        open: OpenAxes::read(&mut section)?,
+        search: SearchAxes::read(&mut section)?,
+        ..Sweep::default()
     };
     section.finish()?;
     Ok(sweep)
@@ -188,8 +194,8 @@ fn sweep(top: &mut Section) -> Result<Sweep> {
 fn expectation(section: &mut Section) -> Result<Expectation> {
     let recall = section.share("recall")?;
     let expectation = Expectation {
-        search: section.parsed("search")?.and_then(|values| values.first().copied()),
-        width: section.parsed("width")?.and_then(|values| values.first().copied()),
+        search: section.parsed("search", str::parse)?.and_then(|values| values.first().copied()),
+        width: section.parsed("width", str::parse)?.and_then(|values| values.first().copied()),
         list: section.count("list", &COUNTS)?,
         recall: recall.with_context(|| section.expected("recall", "nothing", "a number from 0 to 1"))?,
         tolerance: section.share("tolerance")?.unwrap_or(0.005),
@@ -208,8 +214,11 @@ mod tests {
     #[test]
     fn a_file_becomes_a_sweep() {
         let experiment = Experiment::parse("f.toml", GOOD).unwrap();
-        assert_eq!(experiment.sweep.width, [Width::Fixed(4), Width::Dynamic { start: 2, max: 8 }]);
-        assert_eq!((experiment.k, experiment.rounds, experiment.sweep.search[0]), (10, 3, SearchKind::Pipe));
+        assert_eq!(experiment.sweep.search.width, [Width::Fixed(4), Width::Dynamic { start: 2, max: 8 }]);
+        assert_eq!(
+            (experiment.k, experiment.rounds, experiment.sweep.search.search[0]),
+            (10, 3, SearchKind::Pipe)
+        );
         let points = experiment.sweep.search_points();
         let expected: Vec<bool> =
             points.iter().map(|point| experiment.expectations[0].applies_to(point)).collect();
@@ -235,6 +244,9 @@ mod tests {
         let mut names = Vec::new();
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
+            if path.is_dir() {
+                continue;
+            }
             let experiment = Experiment::read(&path).unwrap();
             assert_eq!(path.file_stem().and_then(|stem| stem.to_str()), Some(experiment.name.as_str()));
             assert!(experiment.about.is_some() && experiment.out.is_some(), "{}", path.display());
@@ -254,6 +266,7 @@ mod tests {
             ("[10, 20]", "[10, -1]", vec!["`sweep.list[1]`", "found -1", "1 to 100000"]),
             ("[10, 20]", "\"ten\"", vec!["`sweep.list`", "found \"ten\""]),
             ("dynamic:2-8", "wide", vec!["`sweep.width[1]`", "found \"wide\"", "START-MAX"]),
+            ("\"pipe\"", "\"pipe\"\nentry = \"door\"", vec!["`sweep.entry`", "found \"door\"", "`medoid`"]),
             ("\"pipe\"", "\"best\"", vec!["`sweep.search`", "found \"best\"", "beam or pipe"]),
             ("list = 20", "list = 30", vec!["`expect[0]`", "applies to no row"]),
             ("recall = 0.9", "recall = 90", vec!["`expect[0].recall`", "found 90", "0 to 1"]),

@@ -1,7 +1,8 @@
 //! What a number cannot be read without: revision, machine, file system, and how the index was built.
 
-use crate::row::Environment;
+use crate::row::{Environment, Place};
 use gleann::IndexInfo;
+use gleann_storage::{CodeFormat, IndexDirectory};
 use gleann_vector::cpu_report;
 use serde_json::json;
 use std::process::Command;
@@ -27,6 +28,31 @@ pub fn environment(info: &IndexInfo) -> Environment {
             "options": parameters.options,
         })),
         ..machine()
+    }
+}
+
+/// The index as it lies on the disk and in memory, with what its build has noted.
+pub fn place(directory: &IndexDirectory, info: &IndexInfo) -> Place {
+    let (manifest, layout) = (directory.manifest(), &info.layout);
+    let report = directory.report().unwrap_or_default();
+    let number = |key: &str| report.get(key).and_then(serde_json::Value::as_f64);
+    let members: u64 = manifest.members.iter().map(|member| member.bytes).sum();
+    let codes = match manifest.codes {
+        CodeFormat::None => "off",
+        CodeFormat::Pq { .. } if layout.code_bytes() > 0 => "record",
+        CodeFormat::Pq { .. } => "memory",
+    };
+    Place {
+        packing: manifest.packing.name().to_owned(),
+        codes: codes.to_owned(),
+        records_per_page: Some(layout.records_per_block() as f64 / layout.pages_per_block() as f64),
+        overlap_ratio: number("overlap_ratio"),
+        mean_degree: number("mean_degree"),
+        disk_bytes: Some(members),
+        memory_bytes: Some(info.memory_bytes),
+        build_seconds: number("seconds"),
+        build_cpu_seconds: number("cpu_seconds"),
+        build_peak_bytes: number("peak_rss_bytes").map(|bytes| bytes as u64),
     }
 }
 

@@ -1,15 +1,15 @@
 //! The measurement: rounds over all points of a sweep, medians of the rounds. A slow minute of the machine hits all
 //! points, not one.
 
-use super::command::Job;
-use super::facts::{environment, resident_bytes};
+use super::command::{Job, Point};
+use super::facts::{environment, place, resident_bytes};
 use super::load::{Answers, Load, Questions};
 use super::table;
 use super::workload::Workload;
-use crate::row::{Cost, Environment, Latency, Row, median_row};
-use crate::sweep::{OpenPoint, SearchPoint};
+use crate::row::{Cost, Environment, Latency, Place, Row, median_row};
+use crate::sweep::SearchPoint;
 use anyhow::{Result, bail};
-use gleann::{Direct, Element, ElementType, EngineChoice, Index, OpenOptions, SearchOptions, process_cpu};
+use gleann::{Direct, Element, ElementType, EngineChoice, Entry, Index, OpenOptions, process_cpu};
 use gleann_storage::IndexDirectory;
 use half::f16;
 use std::time::{Duration, Instant};
@@ -27,10 +27,10 @@ const OPENING: Duration = Duration::from_secs(2);
 pub fn measure(job: &Job, done: &mut dyn FnMut(&Row) -> Result<()>) -> Result<Vec<Row>> {
     let directory = IndexDirectory::open(&job.index)?;
     match directory.manifest().layout.element() {
-        ElementType::F32 => Bench::<f32>::new(job, &directory)?.all(done),
-        ElementType::F16 => Bench::<f16>::new(job, &directory)?.all(done),
-        ElementType::U8 => Bench::<u8>::new(job, &directory)?.all(done),
-        ElementType::I8 => Bench::<i8>::new(job, &directory)?.all(done),
+        ElementType::F32 => Bench::<f32>::new(job, directory)?.all(done),
+        ElementType::F16 => Bench::<f16>::new(job, directory)?.all(done),
+        ElementType::U8 => Bench::<u8>::new(job, directory)?.all(done),
+        ElementType::I8 => Bench::<i8>::new(job, directory)?.all(done),
     }
 }
 
@@ -39,30 +39,30 @@ struct Bench<'a, T: Element> {
     workload: Workload<T>,
     opened: Option<Opened>,
     told: Vec<String>,
+    directory: IndexDirectory,
 }
 
 struct Opened {
-    point: OpenPoint,
+    options: OpenOptions,
     index: Index,
     environment: Environment,
+    place: Place,
 }
 
 impl<'a, T: Element> Bench<'a, T> {
-    fn new(job: &'a Job, directory: &IndexDirectory) -> Result<Self> {
-        Ok(Self { job, workload: Workload::load(job, directory)?, opened: None, told: Vec::new() })
+    fn new(job: &'a Job, directory: IndexDirectory) -> Result<Self> {
+        let workload = Workload::load(job, &directory)?;
+        Ok(Self { job, workload, opened: None, told: Vec::new(), directory })
     }
 
     fn all(mut self, done: &mut dyn FnMut(&Row) -> Result<()>) -> Result<Vec<Row>> {
-        let opens = self.job.sweep.open_points();
-        let searches = self.job.sweep.search_points();
-        let points: Vec<_> =
-            opens.iter().flat_map(|&open| searches.iter().map(move |&search| (open, search))).collect();
+        let points = &self.job.points;
         let mut rounds: Vec<Vec<Row>> = vec![Vec::new(); points.len()];
         let mut rows = Vec::new();
         for round in 1..=self.job.rounds {
-            for (at, &(open, search)) in points.iter().enumerate() {
-                self.open(open, search)?;
-                rounds[at].push(self.point(search)?);
+            for (at, point) in points.iter().enumerate() {
+                self.open(point)?;
+                rounds[at].push(self.point(point)?);
                 if round < self.job.rounds {
                     table::tell_round(round, &rounds[at]);
                     continue;
@@ -76,19 +76,13 @@ impl<'a, T: Element> Bench<'a, T> {
     }
 
     /// Opens the index as `point` wants it, unless it is open so. One is open at a time: rings count against a limit.
-    fn open(&mut self, point: OpenPoint, first: SearchPoint) -> Result<()> {
-        if self.opened.as_ref().is_some_and(|opened| opened.point == point) {
+    fn open(&mut self, point: &Point) -> Result<()> {
+        let options = open_options(point);
+        if self.opened.as_ref().is_some_and(|opened| opened.options == options) {
             return Ok(());
         }
         self.opened = None;
-        let options = OpenOptions {
-            engine: point.engine,
-            threads: point.threads as usize,
-            in_flight: point.in_flight as usize,
-            direct: Direct::Prefer,
-            ..OpenOptions::default()
-        };
-        let index = Index::open(&self.job.index, options)?;
+        let index = Index::open(&self.job.index, options.clone())?;
         let info = index.info();
         for warning in &info.warnings {
             if !self.told.contains(warning) {
@@ -104,15 +98,15 @@ impl<'a, T: Element> Bench<'a, T> {
                 info.file_system
             );
         }
-        let environment = environment(info);
-        self.warm_up(&index, first)?;
-        self.opened = Some(Opened { point, index, environment });
+        let (environment, place) = (environment(info), place(&self.directory, info));
+        self.warm_up(&index, point.search)?;
+        self.opened = Some(Opened { options, index, environment, place });
         Ok(())
     }
 
     /// A pass over the queries, or as far as it gets in the time for it.
     fn warm_up(&self, index: &Index, point: SearchPoint) -> Result<()> {
-        let (begun, options) = (Instant::now(), search_options(point));
+        let (begun, options) = (Instant::now(), point.options());
         for queries in self.workload.queries.as_slice().chunks(WARM_UP * self.workload.queries.dim()) {
             Load::Closed.run(index, Questions { queries, k: self.job.k as usize, options: &options })?;
             if begun.elapsed() > OPENING {
@@ -122,9 +116,9 @@ impl<'a, T: Element> Bench<'a, T> {
         Ok(())
     }
 
-    fn point(&self, point: SearchPoint) -> Result<Row> {
+    fn point(&self, point: &Point) -> Result<Row> {
         let opened = self.opened.as_ref().expect("opened before a point is measured");
-        let (index, options) = (&opened.index, search_options(point));
+        let (index, options) = (&opened.index, point.search.options());
         let all = self.workload.queries.as_slice();
         let ask = |queries| Questions { queries, k: self.job.k as usize, options: &options };
         let some = &all[..all.len().min(WARM_UP * self.workload.queries.dim())];
@@ -139,17 +133,21 @@ impl<'a, T: Element> Bench<'a, T> {
         self.row(point, opened, (&answers, &spent))
     }
 
-    fn row(&self, point: SearchPoint, opened: &Opened, run: (&Answers, &Gauges)) -> Result<Row> {
+    fn row(&self, point: &Point, opened: &Opened, run: (&Answers, &Gauges)) -> Result<Row> {
         let (answers, spent) = run;
         let recalls = self.workload.recalls(&answers.results)?;
         let info = opened.index.info();
         let seconds = answers.elapsed.as_secs_f64();
         let idle: Vec<f64> = spent.idle_ns.iter().map(|&ns| ns as f64 / 1e9 / seconds).collect();
         Ok(Row {
-            preset: self.job.name.clone(),
-            search: point.search.to_string(),
-            width: Some(point.width),
-            list: point.list,
+            preset: point.name.clone(),
+            search: point.search.search.to_string(),
+            width: Some(point.search.width),
+            entry: point.search.entry.to_string(),
+            expansion: point.search.expansion.to_string(),
+            stop: point.search.stop.to_string(),
+            cache: point.open.cache.to_string(),
+            list: point.search.list,
             k: self.job.k,
             threads: info.threads as u32,
             in_flight: info.in_flight as u32,
@@ -168,15 +166,26 @@ impl<'a, T: Element> Bench<'a, T> {
                 ..cost(answers, spent)
             },
             idle_share_by_core: idle,
+            place: opened.place.clone(),
             environment: opened.environment.clone(),
             ..Row::default()
         })
     }
 }
 
-fn search_options(point: SearchPoint) -> SearchOptions {
-    let SearchPoint { search: kind, width, list } = point;
-    SearchOptions { list: list as usize, kind, width, ..SearchOptions::default() }
+/// How `point` wants an index to be opened. The navigation graph is loaded for those who begin at it only: it takes
+/// memory, and a cache grows from its nodes too.
+fn open_options(point: &Point) -> OpenOptions {
+    let open = &point.open;
+    OpenOptions {
+        engine: open.engine,
+        threads: open.threads as usize,
+        in_flight: open.in_flight as usize,
+        cache: open.cache.clone(),
+        mem_graph: point.search.entry != Entry::Medoid,
+        direct: Direct::Prefer,
+        ..OpenOptions::default()
+    }
 }
 
 fn cost(answers: &Answers, spent: &Gauges) -> Cost {
@@ -189,6 +198,8 @@ fn cost(answers: &Answers, spent: &Gauges) -> Cost {
         pages_per_query: Some(sum(|stats| f64::from(stats.pages)) / count),
         bytes_per_query: Some(sum(|stats| stats.bytes as f64) / count),
         hops_per_query: Some(sum(|stats| f64::from(stats.hops)) / count),
+        expanded_per_query: Some(sum(|stats| f64::from(stats.expanded)) / count),
+        cache_hits_per_query: Some(sum(|stats| f64::from(stats.cache_hits)) / count),
         comparisons_per_query: Some(sum(|stats| f64::from(stats.comparisons)) / count),
         stall_share: (latency > 0.0).then(|| sum(|stats| stats.stall_ns as f64) / latency),
         cpu_us_per_query: Some(spent.cpu.as_secs_f64() * 1e6 / count),

@@ -7,11 +7,14 @@ mod facts;
 mod fio;
 mod load;
 mod measure;
+mod presets;
 mod section;
 mod table;
 mod workload;
 
-pub use command::{Job, RunBenchArgs, run, run_job};
+pub use command::{Job, Point, RunBenchArgs, points, run, run_job};
 pub use facts::load_average;
 pub use load::Load;
+pub use measure::measure;
+pub use section::Section;
 pub use table::optional;

@@ -4,7 +4,6 @@
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
-use std::str::FromStr;
 use toml::{Table, Value};
 
 /// A table being read.
@@ -45,28 +44,48 @@ impl<'a> Section<'a> {
         self.whole(key, value, range).map(Some)
     }
 
-    /// One whole number or a list of them.
-    pub fn counts(&mut self, key: &str, range: &RangeInclusive<u32>) -> Result<Option<Vec<u32>>> {
-        self.each(key, |section, key, value| section.whole(key, value, range))
-    }
-
-    /// One value or a list of values that are parsed from text or numbers.
-    pub fn parsed<T: FromStr<Err = String>>(&mut self, key: &str) -> Result<Option<Vec<T>>> {
+    /// One value or a list of values that `parse` reads from text or numbers.
+    pub fn parsed<T>(
+        &mut self,
+        key: &str,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<Option<Vec<T>>> {
         self.each(key, |section, key, value| {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            text.parse().map_err(|expected: String| {
+            parse(&text).map_err(|expected: String| {
                 let expected = expected.rsplit_once("expected ").map_or(expected.as_str(), |parts| parts.1);
                 anyhow::anyhow!(section.expected(key, &value.to_string(), expected))
             })
         })
     }
 
-    /// A number from 0 to 1, if the key is there.
-    pub fn share(&mut self, key: &str) -> Result<Option<f64>> {
+    /// One value that `parse` reads from text or a number, if the key is there.
+    pub fn one<T>(&mut self, key: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<Option<T>> {
+        let Some(mut values) = self.parsed(key, parse)? else { return Ok(None) };
+        if values.len() > 1 {
+            bail!(self.expected(key, &format!("{} values", values.len()), "one"));
+        }
+        Ok(values.pop())
+    }
+
+    /// A number within `range`, if the key is there.
+    pub fn number(&mut self, key: &str, range: &RangeInclusive<f64>) -> Result<Option<f64>> {
         let Some(value) = self.take(key) else { return Ok(None) };
         let number = value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64));
-        let share = number.filter(|number| (0.0..=1.0).contains(number));
-        Ok(Some(share.with_context(|| self.expected(key, &value.to_string(), "a number from 0 to 1"))?))
+        number.filter(|number| range.contains(number)).map(Some).with_context(|| {
+            let expected = format!("a number from {} to {}", range.start(), range.end());
+            self.expected(key, &value.to_string(), &expected)
+        })
+    }
+
+    /// Whether the key is there.
+    pub fn has(&self, key: &str) -> bool {
+        self.table.is_some_and(|table| table.contains_key(key))
+    }
+
+    /// A number from 0 to 1, if the key is there.
+    pub fn share(&mut self, key: &str) -> Result<Option<f64>> {
+        self.number(key, &(0.0..=1.0))
     }
 
     /// The table `key`; empty if it is not there.

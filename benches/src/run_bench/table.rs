@@ -6,10 +6,15 @@ use crate::row::Row;
 pub fn header(k: u32) -> String {
     let recall = format!("recall@{k}");
     format!(
-        "{:<7} {:<6} {:>12} {:>2}×{:<4} {:>6} {recall:>10} {:>9} {:>9} {:>9} {:>9} {:>7} {:>7} {:>6} {:>6}",
+        "{:<11} {:<7} {:<6} {:>12} {:<14} {:<8} {:<9} {:<9} {:>2}×{:<4} {:>6} {recall:>10} {:>9} {:>9} {:>9} {:>9} {:>7} {:>7} {:>6} {:>6}",
+        "name",
         "engine",
         "search",
         "width",
+        "entry",
+        "uses",
+        "stop",
+        "cache",
         "th",
         "fly",
         "list",
@@ -28,10 +33,15 @@ pub fn header(k: u32) -> String {
 pub fn line(row: &Row) -> String {
     let (latency, cost) = (&row.latency, &row.cost);
     format!(
-        "{:<7} {:<6} {:>12} {:>2}×{:<4} {:>6} {:>10.4} {:>9.0} {:>9} {:>9} {:>9} {:>7} {:>7} {:>6} {:>6}",
+        "{:<11} {:<7} {:<6} {:>12} {:<14} {:<8} {:<9} {:<9} {:>2}×{:<4} {:>6} {:>10.4} {:>9.0} {:>9} {:>9} {:>9} {:>7} {:>7} {:>6} {:>6}",
+        row.preset,
         row.engine,
         row.search,
         row.width_name(),
+        row.entry,
+        row.expansion,
+        row.stop,
+        row.cache,
         row.threads,
         row.in_flight,
         row.list,

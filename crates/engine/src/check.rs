@@ -1,16 +1,19 @@
 //! Checking an index: everything that its files prove, and what takes a quantiser and a graph to know.
 
 use crate::build::{BuildReport, read_report};
+use crate::check_postings::{check_centroids, check_spann_report};
+use crate::mem_graph::check_mem_graph;
 use crate::stored_codes::{StoredCode, StoredCodes};
 use gleann_graph::{AdjacencyRows, ListBlock, reachable};
 use gleann_quant::Codebook;
 use gleann_storage::{
-    BlockId, CheckReport, GraphFile, IndexDirectory, LISTED_PROBLEMS, Manifest, MemberKind, Problem,
-    REPORT_NAME, Record, StorageError, record_bytes,
+    BlockId, CheckReport, GraphFile, IndexDirectory, IndexKind, LISTED_PROBLEMS, Manifest, MemberKind,
+    Problem, REPORT_NAME, Record, StorageError, record_bytes,
 };
 use gleann_vector::{Element, ElementType, NodeId, Progress};
 use half::f16;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Records whose code is computed anew.
@@ -28,13 +31,17 @@ pub struct IndexCheck {
     pub problem_count: u64,
     /// The index, as its manifest names it.
     pub build_id: String,
+    /// What the vectors lie in.
+    pub kind: IndexKind,
     /// Number of vectors.
     pub rows: u64,
-    /// Records that could be read.
+    /// Records that could be read; in postings, every copy of a vector.
     pub records: u64,
     /// Element d: how many vectors have d neighbours.
     pub degrees: Vec<u64>,
-    /// Vectors that can be reached from the entry point; `None` where the graph is too damaged to tell.
+    /// Element c: how many vectors are in c postings; empty in a graph.
+    pub copies: Vec<u64>,
+    /// Vectors, or centroids of postings, that can be reached from the entry point; `None` where the graph is too damaged to tell.
     pub reachable: Option<u64>,
     /// Codes that were computed anew from their vectors.
     pub codes_compared: u64,
@@ -51,15 +58,17 @@ impl IndexCheck {
             problems: found.problems,
             problem_count: found.problem_count,
             build_id: manifest.build_id.to_string(),
+            kind: manifest.kind,
             rows: manifest.nodes.into(),
             records: found.records,
             degrees: found.degrees,
+            copies: found.copies,
             reachable: None,
             codes_compared: 0,
         }
     }
 
-    fn problem(&mut self, file: &str, offset: Option<u64>, message: impl ToString) {
+    pub(crate) fn problem(&mut self, file: &str, offset: Option<u64>, message: impl ToString) {
         self.problem_count += 1;
         if self.problems.len() < LISTED_PROBLEMS {
             self.problems.push(Problem { file: file.into(), offset, message: message.to_string() });
@@ -69,7 +78,8 @@ impl IndexCheck {
 
 /// Checks the index in `dir`: every length and checksum, every record, key and code; that the codebook is one
 /// and belongs to the index; that every vector can be reached; on a sample, that codes are those of their
-/// vectors; and that the report agrees with the index. Memory: a few MiB, two bits a vector, the keys.
+/// vectors; that all of the navigation graph can be reached and goes by the vectors; and that the report agrees with
+/// the index. Memory: a few MiB, two bits a vector, the keys.
 ///
 /// # Errors
 /// There is no manifest that could be believed, so nothing can be checked; or `progress` asked to stop.
@@ -83,10 +93,22 @@ pub fn check_index(dir: &Path, progress: &dyn Progress) -> Result<IndexCheck, St
     let mut check = IndexCheck::of(&manifest, found);
     // What follows reads the same files again: where they are damaged it could only repeat that.
     let Ok(index) = IndexDirectory::open(dir) else { return Ok(check) };
-    check_report(&mut check, &index);
-    if check.is_sound() {
-        check_reachability(&mut check, &index, progress)?;
-        check_codes(&mut check, &index, progress)?;
+    match check.kind {
+        IndexKind::Graph => {
+            check_report(&mut check, &index);
+            if check.is_sound() {
+                check_reachability(&mut check, &index, progress)?;
+                check_codes(&mut check, &index, progress)?;
+                let codebook = index.codebook()?.and_then(|bytes| Codebook::from_bytes(&bytes).ok());
+                check_mem_graph(&mut check, &index, codebook.as_ref(), progress)?;
+            }
+        }
+        IndexKind::Postings { .. } => {
+            check_spann_report(&mut check, &index);
+            if check.is_sound() {
+                check_centroids(&mut check, &index, progress)?;
+            }
+        }
     }
     Ok(check)
 }
@@ -104,7 +126,7 @@ fn check_report(check: &mut IndexCheck, index: &IndexDirectory) {
         ("rows", report.rows != check.rows),
         ("members", report.members != bytes),
         ("degrees", check.is_sound() && histogram(&report.degrees) != histogram(&check.degrees)),
-        ("parameters", !same_parameters(&report, index.manifest())),
+        ("parameters", !same_parameters(&report.parameters, index.manifest())),
     ];
     for (field, _) in differences.into_iter().filter(|(_, differs)| *differs) {
         check.problem(REPORT_NAME, None, format!("\"{field}\" is not that of the index"));
@@ -116,7 +138,7 @@ fn histogram(degrees: &[u64]) -> &[u64] {
     &degrees[..used]
 }
 
-fn same_parameters(report: &BuildReport, manifest: &Manifest) -> bool {
+pub(crate) fn same_parameters(parameters: &BTreeMap<String, String>, manifest: &Manifest) -> bool {
     let expected = [
         ("metric", manifest.metric.to_string()),
         ("element", manifest.layout.element().to_string()),
@@ -126,7 +148,7 @@ fn same_parameters(report: &BuildReport, manifest: &Manifest) -> bool {
         ("packing", manifest.packing.to_string()),
         ("seed", manifest.parameters.seed.to_string()),
     ];
-    expected.iter().all(|(name, value)| report.parameters.get(*name) == Some(value))
+    expected.iter().all(|(name, value)| parameters.get(*name) == Some(value))
 }
 
 fn check_reachability(

@@ -22,6 +22,20 @@ pub enum OpenError {
         /// What is wrong.
         message: String,
     },
+    /// An index of postings keeps no records in memory.
+    #[error("the cache {0} is for graphs, this is an index of postings; open it with the cache none")]
+    CacheOfPostings(String),
+    /// The sample of queries that a hot cache is chosen by cannot be used.
+    #[error("{}: cannot choose a cache by these queries: {message}", path.display())]
+    CacheSample {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// A search of that sample failed.
+    #[error("cannot choose a cache: {0}")]
+    CacheSearch(gleann_search::SearchError),
     /// The graph file cannot be read in the way asked for.
     #[error("{} cannot be read {}: {source}", path.display(), manner(.direct))]
     Graph {

@@ -27,7 +27,9 @@
 //! Invariant: this is the only crate that starts threads, reads the wall clock and names glommio and io_uring.
 
 mod build;
+mod cache;
 mod check;
+mod check_postings;
 mod device;
 mod error;
 mod executor;
@@ -35,23 +37,29 @@ mod index;
 mod info;
 mod io;
 mod keys;
+mod mem_graph;
+mod node_vectors;
 mod open;
 mod options;
+mod size;
 mod stored_codes;
 
 pub use build::{
     BuildError, BuildOptions, BuildPhase, BuildPlan, BuildReport, CodePlacement, GraphPlan, MEMORY_OVERHEAD,
-    PhaseMemory, PhaseReport, UnknownPlacement, build, build_from_rows,
+    MemGraphOptions, MemGraphPlan, PhaseMemory, PhaseReport, Sampling, SpannOptions, SpannPlan, SpannReport,
+    UnknownPlacement, build, build_from_rows, build_spann, build_spann_from_rows,
 };
+pub use cache::{CachePolicy, CacheSize};
 pub use check::{IndexCheck, check_index};
 pub use device::{DeviceFigures, DeviceLoad, measure_device, process_cpu};
 pub use error::OpenError;
 pub use gleann_search::{
     Entry, Expansion, Hit, OptionsError, QueryStats, SearchError, SearchKind, SearchOptions, Stop, Width,
 };
-pub use gleann_storage::{Packing, UnknownPacking};
+pub use gleann_storage::{IndexKind, Packing, PostingLayout, UnknownPacking};
 pub use gleann_vector::{Element, ElementType, FileError, Key, Matrix, Metric, Progress, Silent, VectorFile};
 pub use index::{CancelToken, Index, SearchResult};
-pub use info::IndexInfo;
+pub use info::{IndexInfo, MemGraphInfo};
 pub use io::Direct;
 pub use options::{EngineChoice, MAX_IN_FLIGHT, MAX_THREADS, OpenOptions};
+pub use size::{bytes, parse_bytes};

@@ -1,5 +1,6 @@
 //! How an index is opened.
 
+use crate::cache::CachePolicy;
 use crate::io::Direct;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -64,12 +65,18 @@ pub struct OpenOptions {
     pub spin: Duration,
     /// Whether each executor is bound to its core.
     pub pin: bool,
+    /// Which records are held in memory.
+    pub cache: CachePolicy,
+    /// Whether the navigation graph is loaded, where the index has one: it costs little memory, and searches that
+    /// begin at it ([`Entry::MemGraph`](crate::Entry)) need it.
+    pub mem_graph: bool,
     /// Whether reads go past the page cache. Of no meaning to [`EngineChoice::Mmap`].
     pub direct: Direct,
 }
 
 impl Default for OpenOptions {
-    /// Auto, an executor per core, 16 searches each, 200 µs of spinning, pinned, direct reads preferred.
+    /// Auto, an executor per core, 16 searches each, 200 µs of spinning, pinned, no cache, with the navigation graph,
+    /// direct reads preferred.
     fn default() -> Self {
         Self {
             engine: EngineChoice::Auto,
@@ -77,6 +84,8 @@ impl Default for OpenOptions {
             in_flight: 16,
             spin: Duration::from_micros(200),
             pin: true,
+            cache: CachePolicy::None,
+            mem_graph: true,
             direct: Direct::Prefer,
         }
     }

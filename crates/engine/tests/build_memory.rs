@@ -4,7 +4,7 @@
 mod building;
 
 use building::{build_sound, clustered, file, graph, options, recall};
-use gleann::{BuildOptions, CodePlacement, GraphPlan, Packing, build};
+use gleann::{BuildOptions, CodePlacement, GraphPlan, MemGraphOptions, Packing, Sampling, build};
 use gleann_vector::{Matrix, Metric, RowSource, Silent, VectorFile};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,6 +17,8 @@ const PROGRAM: u64 = 10 << 20;
 
 /// With what takes most memory in the phases after the graph: an order of its own, and codes in records.
 fn frugal() -> BuildOptions {
+    let mem_graph =
+        Some(MemGraphOptions { sampling: Sampling::Clustered, share: 0.1, ..MemGraphOptions::default() });
     BuildOptions {
         memory_budget: BUDGET,
         degree: 12,
@@ -24,6 +26,7 @@ fn frugal() -> BuildOptions {
         packing: Packing::PageShuffle,
         codes: CodePlacement::Record,
         page_size: 16384,
+        mem_graph,
         ..options(Metric::L2)
     }
 }

@@ -81,6 +81,14 @@ pub struct Searcher {
     counts: Counts,
 }
 
+/// Hops of a search on its way to the target's neighbourhood, beside those of its pool.
+const APPROACH_HOPS: usize = 8;
+
+/// About how many ids a search of `graph` with a pool of `list` meets.
+fn expected_ids(graph: &Graph, list: usize) -> usize {
+    list.saturating_add(APPROACH_HOPS).saturating_mul(graph.degree_bound()).min(graph.nodes())
+}
+
 impl Default for Searcher {
     fn default() -> Self {
         Self::new()
@@ -103,7 +111,7 @@ impl Searcher {
     /// Searches `graph` for `target` from `entries` (none: finds nothing) with a pool of `list` (≥ 1).
     pub fn run(&mut self, graph: &Graph, target: &impl Target, entries: &[u32], list: usize) {
         self.pool.reset(list);
-        self.seen.clear();
+        self.seen.clear(expected_ids(graph, list));
         self.expanded.clear();
         self.counts = Counts::default();
         self.meet(target, entries);

@@ -1,24 +1,36 @@
 //! The ids a search has met: a small open-addressing table. A search meets a few thousand ids whatever the size
 //! of the graph, so the table stays in the near caches where stamps for every node would not.
 
-/// A set of ids; clearing keeps the memory.
-#[derive(Debug, Clone)]
+/// A set of ids; clearing keeps the memory. Without places until it is cleared for the first time.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Seen {
     /// `id + 1`, or 0 where free; a power of two of places.
     slots: Vec<u32>,
     len: usize,
+    /// Places the last clearing asked for.
+    asked: usize,
 }
 
+const FEWEST_SLOTS: usize = 64;
+/// Places that are made at once at most: a large pool in a large graph may meet fewer ids than it could.
 const FIRST_SLOTS: usize = 8192;
 
 impl Seen {
     pub(crate) fn new() -> Self {
-        Self { slots: vec![0; FIRST_SLOTS], len: 0 }
+        Self::default()
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.slots.fill(0);
-        self.len = 0;
+    /// Empties the set, to take about `expected` ids. Where it had to grow it stays so large, as long as as many are
+    /// expected: what comes next is likely to be alike.
+    pub(crate) fn clear(&mut self, expected: usize) {
+        let asked = (expected.min(FIRST_SLOTS / 2) * 2).next_power_of_two().max(FEWEST_SLOTS);
+        if asked == self.asked {
+            self.slots.fill(0);
+        } else {
+            self.slots.clear();
+            self.slots.resize(asked, 0);
+        }
+        (self.len, self.asked) = (0, asked);
     }
 
     /// Adds `id` (below `u32::MAX`); whether it is new.
@@ -68,12 +80,19 @@ mod tests {
     #[test]
     fn remembers_until_cleared_and_grows() {
         let mut seen = Seen::new();
+        seen.clear(3);
+        assert_eq!(seen.slots.len(), FEWEST_SLOTS);
         let ids = || (0..50_000u32).map(|i| i.wrapping_mul(2_654_435_761) & 0x7FFF_FFFF);
         let distinct: std::collections::HashSet<u32> = ids().collect();
         assert_eq!(ids().filter(|&id| seen.insert(id)).count(), distinct.len());
         assert_eq!(ids().filter(|&id| seen.insert(id)).count(), 0);
         assert!(seen.insert(u32::MAX - 1) && !seen.insert(u32::MAX - 1));
-        seen.clear();
+        let grown = seen.slots.len();
+        seen.clear(1);
+        assert_eq!(seen.slots.len(), grown, "as many are expected");
+        assert!(ids().take(100).all(|id| seen.insert(id)));
+        seen.clear(1 << 30);
+        assert_eq!(seen.slots.len(), FIRST_SLOTS);
         assert!(ids().take(100).all(|id| seen.insert(id)));
     }
 }

@@ -1,60 +1,103 @@
 //! The cache axis: which records are held in memory, so that a search need not read them.
 
 use gleann_vector::Matrix;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Records held in memory, immutable once loaded and shared by all cores. Empty where nothing is cached.
+/// What searches ask before they read a record. Immutable once loaded, and shared by all cores.
+#[derive(Debug, Default)]
+pub enum Cache {
+    /// Every record is read from the disk.
+    #[default]
+    Empty,
+    /// Every record is read from the disk, and how often each is wanted is counted: to choose what to hold.
+    Counting(Demand),
+    /// Some records are held.
+    Held(Records),
+}
+
+/// How often each record was wanted.
 #[derive(Debug)]
-pub struct Cache {
+pub struct Demand(Vec<AtomicU32>);
+
+/// Records held in memory.
+#[derive(Debug)]
+pub struct Records {
     /// Ascending.
     nodes: Vec<u32>,
     /// Row i is the record of `nodes[i]`.
-    records: Matrix<u8>,
-}
-
-impl Default for Cache {
-    fn default() -> Self {
-        Self::empty()
-    }
+    bytes: Matrix<u8>,
 }
 
 impl Cache {
-    /// Every record is read from the disk.
-    pub fn empty() -> Self {
-        Self { nodes: Vec::new(), records: Matrix::zeroed(0, 1) }
+    /// A cache that counts for an index of `nodes` nodes.
+    pub fn counting(nodes: u32) -> Self {
+        Cache::Counting(Demand((0..nodes).map(|_| AtomicU32::new(0)).collect()))
     }
 
-    /// Holds the records of `nodes`, row i of `records` being that of node i.
-    ///
-    /// # Panics
-    /// If the nodes are not ascending, or there is not one record for each.
-    pub fn new(nodes: Vec<u32>, records: Matrix<u8>) -> Self {
-        assert_eq!(nodes.len(), records.rows(), "nodes and records");
-        assert!(nodes.is_sorted_by(|a, b| a < b), "cached nodes out of order");
-        Self { nodes, records }
-    }
-
-    /// The bytes of a cached record.
+    /// The record of a node, if it is held.
     #[inline]
-    pub fn record(&self, node: u32) -> Option<&[u8]> {
-        if self.nodes.is_empty() {
-            return None;
+    pub(crate) fn record(&self, node: u32) -> Option<&[u8]> {
+        match self {
+            Cache::Empty => None,
+            Cache::Counting(Demand(counts)) => {
+                counts[node as usize].fetch_add(1, Ordering::Relaxed);
+                None
+            }
+            Cache::Held(Records { nodes, bytes }) => Some(bytes.row(nodes.binary_search(&node).ok()?)),
         }
-        let row = self.nodes.binary_search(&node).ok()?;
-        Some(self.records.row(row))
     }
 
     /// Number of records held.
-    pub fn len(&self) -> usize {
-        self.nodes.len()
-    }
-
-    /// Whether nothing is held.
-    pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty()
+    pub fn held(&self) -> usize {
+        if let Cache::Held(records) = self { records.nodes.len() } else { 0 }
     }
 
     /// Bytes of memory.
     pub fn memory_bytes(&self) -> usize {
-        4 * self.nodes.len() + self.records.as_slice().len()
+        match self {
+            Cache::Empty => 0,
+            Cache::Counting(Demand(counts)) => 4 * counts.len(),
+            Cache::Held(Records { nodes, bytes }) => 4 * nodes.len() + bytes.as_slice().len(),
+        }
+    }
+}
+
+impl Demand {
+    /// The nodes that were wanted at all, most wanted first, equals by id.
+    pub fn most_wanted(&self) -> Vec<u32> {
+        let wanted = (0..).zip(&self.0).map(|(node, count)| (count.load(Ordering::Relaxed), node));
+        let mut wanted: Vec<(u32, u32)> = wanted.filter(|&(count, _)| count > 0).collect();
+        wanted.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+        wanted.into_iter().map(|(_, node)| node).collect()
+    }
+}
+
+impl Records {
+    /// The records of `nodes`, row i of `bytes` being that of node i.
+    ///
+    /// # Panics
+    /// If the nodes are not ascending, or there is not one record for each.
+    pub fn new(nodes: Vec<u32>, bytes: Matrix<u8>) -> Self {
+        assert_eq!(nodes.len(), bytes.rows(), "nodes and records");
+        assert!(nodes.is_sorted_by(|a, b| a < b), "cached nodes out of order");
+        Self { nodes, bytes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn held_records_are_found_and_demand_is_counted() {
+        let held = Cache::Held(Records::new(vec![3, 7], Matrix::from_rows(&[1u8, 2, 3, 4], 2)));
+        assert_eq!((held.record(3), held.record(7)), (Some(&[1u8, 2][..]), Some(&[3u8, 4][..])));
+        assert_eq!((held.record(5), held.record(8), held.held()), (None, None, 2));
+        let counting = Cache::counting(9);
+        for node in [4, 8, 4, 2] {
+            assert_eq!(counting.record(node), None);
+        }
+        let Cache::Counting(demand) = counting else { unreachable!("it counts") };
+        assert_eq!(demand.most_wanted(), [4, 2, 8]);
     }
 }

@@ -2,12 +2,10 @@
 //! one is computed while the reads of the others are in flight, and batches their reads into one submission.
 
 use crate::error::SearchError;
-use crate::index::SearchIndex;
 use crate::options::{OptionsError, SearchOptions};
+use crate::plan::{Next, Plan, Searched};
 use crate::stats::Found;
-use crate::traversal::{Step, Traversal};
 use gleann_storage::{BlockId, BlockRead, BlockReader, Clock, PageIo, ReadError};
-use gleann_vector::Element;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,12 +35,12 @@ pub enum Turn {
     Idle,
 }
 
-/// Runs up to `slots` searches at a time over one reader. `J` names a search to the caller.
-pub struct Driver<T: Element, Io: PageIo, C: Clock, J> {
-    index: Arc<SearchIndex<T>>,
+/// Runs up to `slots` searches of an index at a time over one reader. `J` names a search to the caller.
+pub struct Driver<X: Searched, Io: PageIo, C: Clock, J> {
+    index: Arc<X>,
     reader: BlockReader<Io>,
     clock: C,
-    slots: Vec<Slot<T, J>>,
+    slots: Vec<Slot<X, J>>,
     vacant: Vec<u32>,
     runnable: VecDeque<u32>,
     limited: usize,
@@ -52,11 +50,11 @@ pub struct Driver<T: Element, Io: PageIo, C: Clock, J> {
     spin: Duration,
 }
 
-struct Slot<T, J> {
+struct Slot<X: Searched, J> {
     job: Option<J>,
     generation: u32,
-    traversal: Traversal,
-    query: Vec<T>,
+    plan: X::Plan,
+    query: Vec<X::Element>,
     failure: Option<SearchError>,
     limits: Limits,
     queued: bool,
@@ -83,9 +81,9 @@ impl Limits {
     }
 }
 
-impl<T: Element, Io: PageIo, C: Clock, J> Driver<T, Io, C, J> {
+impl<X: Searched, Io: PageIo, C: Clock, J> Driver<X, Io, C, J> {
     /// A driver of at most `slots` (≥ 1) searches at a time.
-    pub fn new(index: Arc<SearchIndex<T>>, reader: BlockReader<Io>, clock: C, slots: usize) -> Self {
+    pub fn new(index: Arc<X>, reader: BlockReader<Io>, clock: C, slots: usize) -> Self {
         let slots = slots.max(1);
         Self {
             index,
@@ -127,8 +125,8 @@ impl<T: Element, Io: PageIo, C: Clock, J> Driver<T, Io, C, J> {
     ///
     /// # Panics
     /// If there is no room, or the vector has not the dimension of the index.
-    pub fn start(&mut self, job: J, query: Query<'_, T>) -> Result<(), (J, SearchError)> {
-        assert_eq!(query.vector.len(), self.index.layout.dim(), "query of another dimension");
+    pub fn start(&mut self, job: J, query: Query<'_, X::Element>) -> Result<(), (J, SearchError)> {
+        assert_eq!(query.vector.len(), self.index.dim(), "query of another dimension");
         if query.options.width.max() as usize > self.reader.capacity() {
             return Err((job, OptionsError::Width(query.options.width).into()));
         }
@@ -137,7 +135,7 @@ impl<T: Element, Io: PageIo, C: Clock, J> Driver<T, Io, C, J> {
         let slot = &mut self.slots[number as usize];
         slot.query.clear();
         slot.query.extend_from_slice(query.vector);
-        if let Err(problem) = slot.traversal.begin(&self.index, &slot.query, &query.options, query.k) {
+        if let Err(problem) = slot.plan.begin(&self.index, &slot.query, &query.options, query.k) {
             return Err((job, problem.into()));
         }
         self.vacant.pop();
@@ -150,7 +148,7 @@ impl<T: Element, Io: PageIo, C: Clock, J> Driver<T, Io, C, J> {
         slot.limits = Limits { deadline, cancel: query.cancel };
         self.limited += usize::from(slot.limits.any());
         (slot.started, slot.stalled, slot.queued) = (now, now, true);
-        slot.traversal.stats.cpu_ns = self.clock.now_ns() - now;
+        slot.plan.stats().cpu_ns = self.clock.now_ns() - now;
         self.runnable.push_back(number);
         Ok(())
     }
@@ -167,23 +165,21 @@ impl<T: Element, Io: PageIo, C: Clock, J> Driver<T, Io, C, J> {
         for _ in 0..self.runnable.len() {
             let Some(number) = self.runnable.pop_front() else { break };
             let slot = &mut self.slots[number as usize];
-            if slot.failure.is_none() && self.reader.room() < slot.traversal.wanted() {
+            if slot.failure.is_none() && self.reader.room() < slot.plan.wanted() {
                 self.runnable.push_back(number);
                 blocked += 1;
                 continue;
             }
             slot.queued = false;
             let step = match slot.failure {
-                Some(_) => Step::Done,
-                None => {
-                    slot.traversal.step(&self.index, &slot.query, &mut self.reads).unwrap_or_else(|error| {
-                        slot.failure = Some(error);
-                        Step::Done
-                    })
-                }
+                Some(_) => Next::Done,
+                None => slot.plan.step(&self.index, &slot.query, &mut self.reads).unwrap_or_else(|error| {
+                    slot.failure = Some(error);
+                    Next::Done
+                }),
             };
             let after = self.clock.now_ns();
-            slot.traversal.stats.cpu_ns += after - now;
+            slot.plan.stats().cpu_ns += after - now;
             slot.stalled = after;
             now = after;
             self.batch.extend(
@@ -192,9 +188,9 @@ impl<T: Element, Io: PageIo, C: Clock, J> Driver<T, Io, C, J> {
             self.reader.submit(&self.batch);
             self.batch.clear();
             match step {
-                Step::Again => self.enqueue(number),
-                Step::Wait => {}
-                Step::Done => self.finish(number, now, finished),
+                Next::Again => self.enqueue(number),
+                Next::Wait => {}
+                Next::Done => self.finish(number, now, finished),
             }
         }
         self.settle(blocked, finished)
@@ -222,7 +218,7 @@ impl<T: Element, Io: PageIo, C: Clock, J> Driver<T, Io, C, J> {
     /// The fewest reads that must come before any search can go on.
     fn wanted(&self) -> usize {
         let running = self.slots.iter().filter(|slot| slot.job.is_some());
-        let missing = |slot: &Slot<T, J>| if slot.queued { 1 } else { slot.traversal.missing() };
+        let missing = |slot: &Slot<X, J>| if slot.queued { 1 } else { slot.plan.missing() };
         running.map(missing).min().unwrap_or(1).max(1)
     }
 
@@ -263,11 +259,11 @@ impl<T: Element, Io: PageIo, C: Clock, J> Driver<T, Io, C, J> {
             let before = clock.now_ns();
             let taken = outcome
                 .map_err(SearchError::from)
-                .and_then(|bytes| slot.traversal.arrive(index, &slot.query, read.block, bytes));
+                .and_then(|bytes| slot.plan.arrive(index, &slot.query, read.block, bytes));
             slot.failure = taken.err();
-            slot.traversal.stats.cpu_ns += clock.now_ns() - before;
-            if !slot.queued && (slot.failure.is_some() || slot.traversal.can_step()) {
-                slot.traversal.stats.stall_ns += before.saturating_sub(slot.stalled);
+            slot.plan.stats().cpu_ns += clock.now_ns() - before;
+            if !slot.queued && (slot.failure.is_some() || slot.plan.can_step()) {
+                slot.plan.stats().stall_ns += before.saturating_sub(slot.stalled);
                 slot.queued = true;
                 runnable.push_back(number);
             }
@@ -303,10 +299,11 @@ impl<T: Element, Io: PageIo, C: Clock, J> Driver<T, Io, C, J> {
         let outcome = match slot.failure.take() {
             Some(failure) => Err(failure),
             None => {
-                let nearest = slot.traversal.nearest();
-                let mut stats = slot.traversal.stats;
-                stats.pages = stats.reads * self.index.layout.pages_per_block() as u32;
-                stats.bytes = u64::from(stats.reads) * self.index.layout.block_bytes() as u64;
+                let nearest = slot.plan.nearest();
+                let mut stats = *slot.plan.stats();
+                let blocks = self.index.blocks();
+                stats.pages = stats.reads * blocks.pages_per_block() as u32;
+                stats.bytes = u64::from(stats.reads) * blocks.block_bytes() as u64;
                 stats.latency_ns = now - slot.started;
                 Ok(Found { nearest, stats })
             }
@@ -315,12 +312,12 @@ impl<T: Element, Io: PageIo, C: Clock, J> Driver<T, Io, C, J> {
     }
 }
 
-impl<T, J> Slot<T, J> {
+impl<X: Searched, J> Slot<X, J> {
     fn new() -> Self {
         Self {
             job: None,
             generation: 0,
-            traversal: Traversal::new(),
+            plan: X::Plan::default(),
             query: Vec::new(),
             failure: None,
             limits: Limits::default(),

@@ -1,7 +1,7 @@
 //! Why a search gave no result.
 
 use crate::options::OptionsError;
-use gleann_storage::{ReadError, RecordError};
+use gleann_storage::{PostingError, ReadError, RecordError};
 use gleann_vector::NotFinite;
 
 /// Why a search gave no result. A failed search never harms another one.
@@ -17,6 +17,14 @@ pub enum SearchError {
         node: u32,
         /// What is wrong with it.
         cause: RecordError,
+    },
+    /// A posting is damaged although its checksum holds.
+    #[error("search failed: posting {posting} is damaged: {cause}; run check-index")]
+    Posting {
+        /// The posting.
+        posting: u32,
+        /// What is wrong with it.
+        cause: PostingError,
     },
     /// The options make no search.
     #[error(transparent)]

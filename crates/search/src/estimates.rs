@@ -16,6 +16,8 @@ pub enum Estimates {
     Record {
         /// What the codes mean.
         codebook: Codebook,
+        /// The code of the node that searches begin at, which no record need name; none in an empty index.
+        medoid: Option<Codes>,
     },
     /// Not at all: it must be read (full-precision traversal; design-space paper, equation 1).
     Off,
@@ -25,7 +27,7 @@ impl Estimates {
     /// What the codes mean.
     pub fn codebook(&self) -> Option<&Codebook> {
         match self {
-            Estimates::Memory { codebook, .. } | Estimates::Record { codebook } => Some(codebook),
+            Estimates::Memory { codebook, .. } | Estimates::Record { codebook, .. } => Some(codebook),
             Estimates::Off => None,
         }
     }
@@ -36,12 +38,12 @@ impl Estimates {
         codes + self.codebook().map_or(0, Codebook::memory_bytes)
     }
 
-    /// The estimate of one node; infinite where its code is not in memory, so that it never keeps another
-    /// candidate's place.
-    pub(crate) fn of(&self, table: &DistanceTable, id: u32) -> f32 {
+    /// The estimate of the medoid; infinite where it has no code, so that it never keeps another candidate's place.
+    pub(crate) fn of_medoid(&self, table: &DistanceTable, id: u32) -> f32 {
         match self {
             Estimates::Memory { codes, .. } => table.estimate_one(codes, id),
-            Estimates::Record { .. } | Estimates::Off => f32::INFINITY,
+            Estimates::Record { medoid: Some(code), .. } => table.estimate_one(code, 0),
+            Estimates::Record { medoid: None, .. } | Estimates::Off => f32::INFINITY,
         }
     }
 

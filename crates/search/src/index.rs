@@ -19,7 +19,7 @@ pub struct SearchIndex<T: Element> {
     /// How a neighbour is judged before it has been read.
     pub estimates: Estimates,
     /// Where searches begin.
-    pub entry: EntryPoints,
+    pub entry: EntryPoints<T>,
     /// Records held in memory.
     pub cache: Cache,
 }

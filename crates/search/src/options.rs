@@ -108,6 +108,14 @@ pub enum OptionsError {
         "the index has no navigation graph to begin at; build it with one (`--mem-graph`), or begin at the medoid"
     )]
     NoMemGraph,
+    /// An option that means nothing to a search of postings.
+    #[error("{option} is not possible in an index of postings: {reason}")]
+    NotOfPostings {
+        /// The option and its value.
+        option: String,
+        /// Why, and what to give instead.
+        reason: &'static str,
+    },
 }
 
 impl SearchOptions {

@@ -22,7 +22,7 @@ impl Stop {
     /// The largest estimate that is still of interest when the k-th exact distance is `kth` (infinite as long as
     /// fewer are known).
     #[inline]
-    pub(crate) fn limit(self, kth: f32) -> f32 {
+    pub fn limit(self, kth: f32) -> f32 {
         match self {
             Stop::Exhausted => f32::INFINITY,
             // Ordering distances may be negative (inner product): the margin always widens.

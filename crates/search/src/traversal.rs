@@ -11,7 +11,7 @@ use crate::error::SearchError;
 use crate::estimates::Estimates;
 use crate::index::SearchIndex;
 use crate::lists::Lists;
-use crate::mem_graph::Navigator;
+use crate::mem_graph::{Navigator, Sought};
 use crate::options::{OptionsError, SearchKind, SearchOptions};
 use crate::page_search::PageScratch;
 use crate::stats::QueryStats;
@@ -141,11 +141,11 @@ impl Traversal {
             floats.extend(query.iter().map(|x| x.to_f32()));
             self.table.fill(codebook, floats);
         }
-        self.enter(index)
+        self.enter(index, query)
     }
 
     /// Puts the entry points into the pool.
-    fn enter<T: Element>(&mut self, index: &SearchIndex<T>) -> Result<(), OptionsError> {
+    fn enter<T: Element>(&mut self, index: &SearchIndex<T>, query: &[T]) -> Result<(), OptionsError> {
         let Self { navigator, visited, scratch, table, stats, .. } = self;
         scratch.unseen.clear();
         scratch.estimates.clear();
@@ -154,13 +154,14 @@ impl Traversal {
                 if let Some(id) = index.entry.medoid {
                     visited.insert(id);
                     scratch.unseen.push(id);
-                    scratch.estimates.push(index.estimates.of(table, id));
+                    scratch.estimates.push(index.estimates.of_medoid(table, id));
                 }
             }
             Entry::MemGraph { list, points } => {
                 let mem_graph = index.entry.mem_graph.as_ref().ok_or(OptionsError::NoMemGraph)?;
                 let size = (list.into(), points.into());
-                stats.comparisons += mem_graph.seeds(navigator, table, size, |id, estimate| {
+                let sought = Sought { table, distance: &index.distance, query };
+                stats.comparisons += mem_graph.seeds(navigator, &sought, size, |id, estimate| {
                     if visited.insert(id) {
                         scratch.unseen.push(id);
                         scratch.estimates.push(estimate);
@@ -288,7 +289,8 @@ impl Traversal {
 
     /// Whether anything is still to be read or expanded.
     pub(crate) fn is_open(&mut self) -> bool {
-        !self.unjudged.is_empty() || self.first(|_| true).is_some()
+        let awaited = |wanted: &Outstanding| wanted.estimate.is_none();
+        !self.unjudged.is_empty() || self.outstanding.iter().any(awaited) || self.first(|_| true).is_some()
     }
 
     /// Whether neighbours wait to be read so that they can be judged.

@@ -2,15 +2,20 @@
 //!
 //! Not here: whether a codebook is one (its reader is passed in), whether every node can be reached.
 
+use crate::centroid_file::load_centroids;
 use crate::check_graph::check_graph;
+use crate::check_postings::check_postings;
 use crate::code_file::load_codebook;
-use crate::error::StorageError;
+use crate::error::{FieldError, StorageError};
+use crate::header::DAMAGED;
 use crate::key_file::load_keys;
 use crate::manifest::{CodeFormat, Manifest};
+use crate::mem_graph_file::load_mem_graph;
 use crate::member::MemberKind;
 use crate::member_reader::{MemberReader, PIECE};
 use crate::report_file::{REPORT_NAME, read_report};
-use gleann_vector::Progress;
+use gleann_vector::{Element, ElementType, Progress, check_finite};
+use half::f16;
 use std::path::Path;
 
 /// Problems that are listed; the others are counted.
@@ -46,10 +51,12 @@ pub struct CheckReport {
     pub problems: Vec<Problem>,
     /// How many there are in all.
     pub problem_count: u64,
-    /// Records that could be read.
+    /// Records that could be read; in postings, every copy of a vector.
     pub records: u64,
     /// Number of records by degree, 0 to the degree bound.
     pub degrees: Vec<u64>,
+    /// Element c: how many vectors are in c postings; empty in a graph.
+    pub copies: Vec<u64>,
 }
 
 impl CheckReport {
@@ -86,7 +93,7 @@ impl CheckReport {
 
 /// Checks the index in `dir`: every length, header and checksum; in every record the degree, the neighbour ids
 /// (in range, different, not the node's own) and the vector (finite); every code against the number of
-/// centroids; that keys are unique; that the report is the index's own. Memory: a few MiB, and the keys.
+/// centroids; that keys are unique; the navigation graph; that the report is the index's own. Memory: a few MiB, and the keys.
 ///
 /// # Errors
 /// There is no manifest that could be believed, so nothing can be checked; or `progress` asked to stop.
@@ -100,6 +107,14 @@ pub fn check_index(
     let name = |kind| manifest.member(kind).map(|entry| entry.name.as_str());
     if let Some(name) = name(MemberKind::Graph) {
         let checked = check_graph(dir, &manifest, progress, &mut report);
+        report.take(name, checked)?;
+    }
+    if let Some(name) = name(MemberKind::Postings) {
+        let checked = check_postings(dir, &manifest, progress, &mut report);
+        report.take(name, checked)?;
+    }
+    if let Some(name) = name(MemberKind::Centroids) {
+        let checked = check_centroids(dir, &manifest);
         report.take(name, checked)?;
     }
     let mut counts = None;
@@ -116,8 +131,30 @@ pub fn check_index(
         let keys = report.take(name, load_keys(dir, &manifest))?.flatten();
         check_keys(&mut report, name, keys.unwrap_or_default());
     }
+    if let Some(name) = name(MemberKind::MemGraph)
+        && let Some(graph) = report.take(name, load_mem_graph(dir, &manifest))?.flatten()
+    {
+        report.take_mem_graph(name, &graph, (&manifest, counts.as_deref()));
+    }
     report.take(REPORT_NAME, read_report(dir, manifest.build_id))?;
     Ok(report)
+}
+
+/// Loads the centroids, which proves their checksums and lists, and looks for what is not finite.
+fn check_centroids(dir: &Path, manifest: &Manifest) -> Result<(), StorageError> {
+    fn all<T: Element>(dir: &Path, manifest: &Manifest) -> Result<(), StorageError> {
+        let Some(centroids) = load_centroids::<T>(dir, manifest)? else { return Ok(()) };
+        check_finite(centroids.vectors.as_slice(), manifest.layout.dim(), 0).map_err(|error| {
+            let path = dir.join(MemberKind::Centroids.file_name());
+            FieldError::new("a centroid", error, "finite").at(&path, DAMAGED)
+        })
+    }
+    match manifest.layout.element() {
+        ElementType::F32 => all::<f32>(dir, manifest),
+        ElementType::F16 => all::<f16>(dir, manifest),
+        ElementType::U8 => all::<u8>(dir, manifest),
+        ElementType::I8 => all::<i8>(dir, manifest),
+    }
 }
 
 fn check_codebook(

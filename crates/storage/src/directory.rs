@@ -1,14 +1,17 @@
 //! An index directory: its manifest, and the members the manifest names.
 
+use crate::centroid_file::{Centroids, load_centroids};
 use crate::code_file::{load_codebook, load_codes};
 use crate::error::StorageError;
 use crate::graph_file::GraphFile;
 use crate::key_file::load_keys;
 use crate::manifest::Manifest;
 use crate::manifest_file::MANIFEST_NAME;
+use crate::mem_graph_file::{StoredMemGraph, load_mem_graph};
 use crate::member_reader::MemberReader;
+use crate::posting_file::PostingFile;
 use crate::report_file::read_report;
-use gleann_vector::{Key, Matrix};
+use gleann_vector::{Element, Key, Matrix};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
@@ -56,6 +59,22 @@ impl IndexDirectory {
         GraphFile::open(&self.path, &self.manifest)
     }
 
+    /// Opens the postings.
+    ///
+    /// # Errors
+    /// As [`PostingFile::open`].
+    pub fn postings(&self) -> Result<PostingFile, StorageError> {
+        PostingFile::open(&self.path, &self.manifest)
+    }
+
+    /// Loads the centroids of the postings; `None` where the index is a graph.
+    ///
+    /// # Errors
+    /// As [`load_centroids`].
+    pub fn centroids<T: Element>(&self) -> Result<Option<Centroids<T>>, StorageError> {
+        load_centroids(&self.path, &self.manifest)
+    }
+
     /// Loads the codebook; `None` where the index has no codes.
     ///
     /// # Errors
@@ -78,6 +97,14 @@ impl IndexDirectory {
     /// As [`load_keys`].
     pub fn keys(&self) -> Result<Option<Vec<Key>>, StorageError> {
         load_keys(&self.path, &self.manifest)
+    }
+
+    /// Loads the navigation graph; `None` where the index has none.
+    ///
+    /// # Errors
+    /// As [`load_mem_graph`].
+    pub fn mem_graph(&self) -> Result<Option<StoredMemGraph>, StorageError> {
+        load_mem_graph(&self.path, &self.manifest)
     }
 
     /// Reads what the build measured.

@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn bytes_are_where_they_are_drawn() {
         let bytes = header().encode();
-        assert_eq!(bytes[..16], *b"\x89gleann\nTEST\x01\0\0\0");
+        assert_eq!(bytes[..16], *b"\x89gleann\nTEST\x02\0\0\0");
         assert_eq!(bytes[16..20], [1, 2, 3, 4]);
         assert_eq!(bytes[32..48], [8, 7, 6, 5, 4, 3, 2, 1, 0, 16, 0, 0, 0xdd, 0xcc, 0xbb, 0xaa]);
         assert_eq!(bytes[48..60], [0; 12]);
@@ -177,9 +177,9 @@ mod tests {
     #[test]
     fn a_newer_version_is_named() {
         let mut bytes = header().encode();
-        bytes[12] = 2;
+        bytes[12] = 3;
         let message = decode(&sealed(bytes)).unwrap_err().to_string();
-        assert!(message.contains("format version 2, this program reads version 1"), "{message}");
+        assert!(message.contains("format version 3, this program reads version 2"), "{message}");
     }
 
     #[test]

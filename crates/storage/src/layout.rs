@@ -1,5 +1,6 @@
 //! Where a record lies: sizes and places that follow from dimension, element type, degree and page size.
 
+use crate::block_layout::BlockLayout;
 use gleann_vector::{ElementType, MAX_DIM, NodeId};
 use serde::{Deserialize, Serialize};
 
@@ -134,6 +135,11 @@ impl Layout {
         self.pages_per_block() * self.page_size()
     }
 
+    /// Where the blocks of the graph file lie.
+    pub fn block_layout(&self) -> BlockLayout {
+        BlockLayout::new(self.page_size(), self.pages_per_block())
+    }
+
     /// Blocks that `nodes` records take.
     pub fn blocks(&self, nodes: u64) -> u64 {
         nodes.div_ceil(self.records_per_block() as u64)
@@ -141,12 +147,12 @@ impl Layout {
 
     /// Byte offset of a block in the graph file; the file header takes the first page.
     pub fn offset(&self, block: BlockId) -> u64 {
-        self.page_size() as u64 + u64::from(block.0) * self.block_bytes() as u64
+        self.block_layout().offset(block)
     }
 
     /// Length of the graph file that holds `nodes` records.
     pub fn file_bytes(&self, nodes: u64) -> u64 {
-        self.page_size() as u64 + self.blocks(nodes) * self.block_bytes() as u64
+        self.block_layout().file_bytes(self.blocks(nodes))
     }
 
     /// The block that holds a node.

@@ -1,13 +1,17 @@
 //! What an index is: shape, parameters, and the files that belong to it.
 
 use crate::build_id::BuildId;
+use crate::centroid_file::centroid_bytes;
 use crate::error::FieldError;
 use crate::header::HEADER_BYTES;
 use crate::layout::Layout;
+use crate::mem_graph_file;
 use crate::member::{MemberEntry, MemberKind};
 use crate::packing::Packing;
+use crate::posting::PostingLayout;
 use gleann_vector::{Metric, NodeId};
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 /// The longest codebook that is believed.
 pub const MAX_CODEBOOK_BYTES: u64 = 256 << 20;
@@ -18,13 +22,16 @@ pub const MAX_CODEBOOK_BYTES: u64 = 256 << 20;
 pub struct Manifest {
     /// The build that all members belong to.
     pub build_id: BuildId,
-    /// Record geometry: element type, dimension, degree bound, page size.
+    /// What its vectors lie in.
+    pub kind: IndexKind,
+    /// Record geometry: element type, dimension, degree bound, page size. The degree bound of postings is that of the
+    /// graph over their centroids.
     pub layout: Layout,
     /// The metric the graph was built for.
     pub metric: Metric,
     /// Number of vectors.
     pub nodes: u32,
-    /// Where searches begin; `None` in an empty index only.
+    /// Where searches begin, a vector of a graph or the centroid of a posting; `None` in an empty index only.
     pub entry: Option<NodeId>,
     /// How internal ids were given out.
     pub packing: Packing,
@@ -34,6 +41,20 @@ pub struct Manifest {
     pub parameters: BuildParameters,
     /// The files, at most one of each kind.
     pub members: Vec<MemberEntry>,
+}
+
+/// What the vectors of an index lie in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexKind {
+    /// A graph: every vector with its neighbours.
+    Graph,
+    /// Postings (SPANN): clusters of vectors, each found by its centroid.
+    Postings {
+        /// Number of postings.
+        postings: u32,
+        /// Pages of each.
+        pages: u32,
+    },
 }
 
 /// What form the compressed vectors have.
@@ -83,20 +104,40 @@ impl Manifest {
     /// Where the payload of a member begins.
     pub(crate) fn payload_offset(&self, kind: MemberKind) -> u32 {
         match kind {
-            MemberKind::Graph => self.layout.page_size() as u32,
-            MemberKind::Codebook | MemberKind::Codes | MemberKind::Keys => HEADER_BYTES as u32,
+            MemberKind::Graph | MemberKind::Postings => self.layout.page_size() as u32,
+            MemberKind::Codebook
+            | MemberKind::Codes
+            | MemberKind::Keys
+            | MemberKind::MemGraph
+            | MemberKind::Centroids => HEADER_BYTES as u32,
         }
     }
 
-    /// Length the file of a kind must have; `None` for the codebook, whose form is not known here.
-    fn file_bytes(&self, kind: MemberKind) -> Option<u64> {
-        let nodes = u64::from(self.nodes);
+    /// Lengths the file of a kind may have: one only, but for the codebook, whose form is not known here, and the
+    /// navigation graph, which says its size itself.
+    fn file_bytes(&self, kind: MemberKind) -> RangeInclusive<u64> {
+        let (nodes, least) = (u64::from(self.nodes), HEADER_BYTES as u64);
+        let exactly = |bytes| bytes..=bytes;
         // At most 2³² · 8192 bytes: no overflow.
         match kind {
-            MemberKind::Graph => Some(self.layout.file_bytes(nodes)),
-            MemberKind::Codebook => None,
-            MemberKind::Codes => Some(HEADER_BYTES as u64 + nodes * self.codes.bytes_per_node() as u64),
-            MemberKind::Keys => Some(HEADER_BYTES as u64 + nodes * 8),
+            MemberKind::Graph => exactly(self.layout.file_bytes(nodes)),
+            MemberKind::Codebook => least..=least + MAX_CODEBOOK_BYTES,
+            MemberKind::Codes => exactly(least + nodes * self.codes.bytes_per_node() as u64),
+            MemberKind::Keys => exactly(least + nodes * 8),
+            MemberKind::MemGraph => mem_graph_file::plausible_bytes(self),
+            MemberKind::Postings => {
+                let (postings, pages) = self.postings();
+                exactly((1 + postings * pages) * self.layout.page_size() as u64)
+            }
+            MemberKind::Centroids => exactly(least + self.postings().0 * centroid_bytes(&self.layout)),
+        }
+    }
+
+    /// Number of postings and pages of each; zeros in a graph.
+    fn postings(&self) -> (u64, u64) {
+        match self.kind {
+            IndexKind::Graph => (0, 0),
+            IndexKind::Postings { postings, pages } => (postings.into(), pages.into()),
         }
     }
 
@@ -113,20 +154,21 @@ impl Manifest {
     }
 
     fn validate_shape(&self) -> Result<(), FieldError> {
+        let entries = match self.kind {
+            IndexKind::Graph => self.nodes,
+            IndexKind::Postings { postings, .. } => postings,
+        };
         match self.entry {
-            None if self.nodes > 0 => {
-                return Err(FieldError::new(
-                    "the entry point",
-                    "absent",
-                    format!("a node below {}", self.nodes),
-                ));
+            None if entries > 0 => {
+                return Err(FieldError::new("the entry point", "absent", format!("a node below {entries}")));
             }
-            Some(node) if node.0 >= self.nodes => {
-                let expected = format!("a node below {}", self.nodes);
+            Some(node) if node.0 >= entries => {
+                let expected = format!("a node below {entries}");
                 return Err(FieldError::new("the entry point", format!("node {}", node.0), expected));
             }
             _ => {}
         }
+        self.validate_postings()?;
         match self.codes {
             CodeFormat::Pq { chunks } if chunks == 0 || chunks as usize > self.layout.dim() => {
                 let expected = format!("1 to {}, the dimension", self.layout.dim());
@@ -134,6 +176,22 @@ impl Manifest {
             }
             _ => self.validate_record_codes(),
         }
+    }
+
+    fn validate_postings(&self) -> Result<(), FieldError> {
+        let IndexKind::Postings { postings, pages } = self.kind else { return Ok(()) };
+        let layout = PostingLayout::new(self.layout, pages as usize)
+            .map_err(|error| FieldError::new("the posting", error, "a supported one"))?;
+        // Each holds at least one vector, and together they have room for all.
+        let least = u64::from(self.nodes).div_ceil(layout.capacity() as u64);
+        if u64::from(postings) < least || (self.nodes == 0 && postings > 0) {
+            let expected = format!("{least} or more for {} vectors", self.nodes);
+            return Err(FieldError::new("the number of postings", postings, expected));
+        }
+        if self.codes != CodeFormat::None || self.layout.code_bytes() != 0 {
+            return Err(FieldError::new("the code format", "PQ", "none in an index of postings"));
+        }
+        Ok(())
     }
 
     fn validate_record_codes(&self) -> Result<(), FieldError> {
@@ -162,10 +220,12 @@ impl Manifest {
     /// Holds the set of members against what the index says of itself.
     fn validate_members(&self) -> Result<(), FieldError> {
         let pq = matches!(self.codes, CodeFormat::Pq { .. });
+        let graph = usize::from(self.kind == IndexKind::Graph);
         for kind in MemberKind::ALL {
             let count = self.members.iter().filter(|entry| entry.kind == kind).count();
             let expected = match kind {
-                MemberKind::Graph => 1..=1,
+                MemberKind::Graph => graph..=graph,
+                MemberKind::Postings | MemberKind::Centroids => 1 - graph..=1 - graph,
                 MemberKind::Codebook => usize::from(pq)..=usize::from(pq),
                 // In an All-in-Storage index the records hold them.
                 MemberKind::Codes => {
@@ -173,6 +233,7 @@ impl Manifest {
                     apart..=apart
                 }
                 MemberKind::Keys => usize::from(!self.packing.ids_are_rows())..=1,
+                MemberKind::MemGraph => 0..=1,
             };
             if !expected.contains(&count) {
                 let found = format!("{count} like {}", kind.file_name());
@@ -195,18 +256,11 @@ impl Manifest {
             let expected = "1 to 64 of a-z, 0-9, '.', '_' and '-', beginning with a letter";
             return Err(FieldError::new("a member name", found, expected));
         }
-        let least = HEADER_BYTES as u64;
         let expected = self.file_bytes(entry.kind);
-        let plausible = match expected {
-            Some(expected) => entry.bytes == expected,
-            None => (least..=least + MAX_CODEBOOK_BYTES).contains(&entry.bytes),
-        };
-        if !plausible {
+        if !expected.contains(&entry.bytes) {
             let found = format!("{} bytes for {}", entry.bytes, entry.name);
-            let expected = expected.map_or_else(
-                || format!("{least} to {}", least + MAX_CODEBOOK_BYTES),
-                |bytes| bytes.to_string(),
-            );
+            let (least, most) = expected.into_inner();
+            let expected = if least == most { least.to_string() } else { format!("{least} to {most}") };
             return Err(FieldError::new("the length of a member", found, expected));
         }
         Ok(())

@@ -8,7 +8,7 @@ use crate::codec::{self, Decode, Encode};
 use crate::error::{FieldError, StorageError};
 use crate::header::{DAMAGED, FORMAT_VERSION, HEADER_BYTES, Header, hex};
 use crate::layout::Layout;
-use crate::manifest::{BuildParameters, CodeFormat, Manifest};
+use crate::manifest::{BuildParameters, CodeFormat, IndexKind, Manifest};
 use crate::member::{MemberEntry, MemberKind};
 use crate::member_reader::MemberReader;
 use crate::packing::Packing;
@@ -38,6 +38,9 @@ struct Body {
     entry: Option<u32>,
     code_bytes: u32,
     record_code_bytes: u32,
+    /// 0 in a graph.
+    posting_pages: u32,
+    postings: u32,
     build_list: u32,
     alpha: f32,
     passes: u32,
@@ -57,6 +60,10 @@ struct BodyMember {
 impl Body {
     fn of(manifest: &Manifest) -> Self {
         let Manifest { layout, parameters, .. } = manifest;
+        let (postings, posting_pages) = match manifest.kind {
+            IndexKind::Graph => (0, 0),
+            IndexKind::Postings { postings, pages } => (postings, pages),
+        };
         Self {
             element: position(&ElementType::ALL, layout.element()),
             metric: position(&Metric::ALL, manifest.metric),
@@ -72,6 +79,8 @@ impl Body {
             entry: manifest.entry.map(|node| node.0),
             code_bytes: manifest.codes.bytes_per_node() as u32,
             record_code_bytes: layout.code_bytes() as u32,
+            posting_pages,
+            postings,
             build_list: parameters.build_list,
             alpha: parameters.alpha,
             passes: parameters.passes,
@@ -91,6 +100,7 @@ impl Body {
         }
         let manifest = Manifest {
             build_id,
+            kind: index_kind(self.postings, self.posting_pages)?,
             layout,
             metric: pick("the metric", &Metric::ALL, self.metric)?,
             nodes: self.nodes,
@@ -119,9 +129,17 @@ impl BodyMember {
     fn into_entry(self) -> Result<MemberEntry, FieldError> {
         let kind = MemberKind::ALL.into_iter().find(|kind| kind.tag() == self.kind).ok_or_else(|| {
             let found = format!("\"{}\"", self.kind.escape_ascii());
-            FieldError::new("the kind of a member", found, "GRPH, BOOK, CODE or KEYS")
+            FieldError::new("the kind of a member", found, "GRPH, BOOK, CODE, KEYS, MEMG, POST or CENT")
         })?;
         Ok(MemberEntry { kind, name: self.name, bytes: self.bytes, crc32c: self.crc32c })
+    }
+}
+
+fn index_kind(postings: u32, pages: u32) -> Result<IndexKind, FieldError> {
+    match (postings, pages) {
+        (0, 0) => Ok(IndexKind::Graph),
+        (_, 0) => Err(FieldError::new("the pages of a posting", 0, "1 or more where there are postings")),
+        (postings, pages) => Ok(IndexKind::Postings { postings, pages }),
     }
 }
 
@@ -147,10 +165,12 @@ fn pick<T: Copy>(field: &'static str, all: &[T], code: u8) -> Result<T, FieldErr
 
 impl Manifest {
     /// The build id that follows from the input (any bytes that tell it from another: length, checksums) and
-    /// from every field of this manifest but the results of the build: build id, entry point and members.
+    /// from every field of this manifest but the results of the build: build id, entry point,
+    /// number of postings and members.
     pub fn derive_build_id(&self, input: &[u8]) -> BuildId {
         let mut body = Body::of(self);
         body.entry = None;
+        body.postings = 0;
         body.members.clear();
         BuildId::of(&[&FORMAT_VERSION.to_le_bytes(), input, &codec::encode(&body)])
     }

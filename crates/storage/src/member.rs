@@ -11,12 +11,25 @@ pub enum MemberKind {
     Codes,
     /// One key a node, in id order. Absent where the key of a node is its id.
     Keys,
+    /// The navigation graph over a sample of the nodes. Absent where searches begin at the entry point only.
+    MemGraph,
+    /// Posting lists, one block each.
+    Postings,
+    /// The centroid of each posting, and the graph over them.
+    Centroids,
 }
 
 impl MemberKind {
     /// Every kind, in the order in which a manifest lists them.
-    pub const ALL: [MemberKind; 4] =
-        [MemberKind::Graph, MemberKind::Codebook, MemberKind::Codes, MemberKind::Keys];
+    pub const ALL: [MemberKind; 7] = [
+        MemberKind::Graph,
+        MemberKind::Codebook,
+        MemberKind::Codes,
+        MemberKind::Keys,
+        MemberKind::MemGraph,
+        MemberKind::Postings,
+        MemberKind::Centroids,
+    ];
 
     /// The name a new member gets.
     pub const fn file_name(self) -> &'static str {
@@ -25,6 +38,9 @@ impl MemberKind {
             MemberKind::Codebook => "pq.codebook",
             MemberKind::Codes => "pq.codes",
             MemberKind::Keys => "keys.u64",
+            MemberKind::MemGraph => "mem.graph",
+            MemberKind::Postings => "postings.gln",
+            MemberKind::Centroids => "centroids.gln",
         }
     }
 
@@ -35,6 +51,9 @@ impl MemberKind {
             MemberKind::Codebook => *b"BOOK",
             MemberKind::Codes => *b"CODE",
             MemberKind::Keys => *b"KEYS",
+            MemberKind::MemGraph => *b"MEMG",
+            MemberKind::Postings => *b"POST",
+            MemberKind::Centroids => *b"CENT",
         }
     }
 }

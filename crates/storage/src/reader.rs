@@ -1,8 +1,9 @@
 //! Checked block reads over the raw [`PageIo`] seam: buffers, lengths, errors, retries, checksums.
 
 use crate::block::{BlockError, verify_block};
+use crate::block_layout::BlockLayout;
 use crate::buffers::{BUFFER_ALIGN, ReadBuffers};
-use crate::layout::{BlockId, Layout};
+use crate::layout::BlockId;
 use crate::page_io::{PageIo, RawCompletion, RawRead};
 use std::io;
 use std::path::Path;
@@ -18,7 +19,7 @@ const DRAIN_ROUNDS: u32 = 100;
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{}, block {} at byte {offset}: {cause}", file.display(), block.0)]
 pub struct ReadError {
-    /// The graph file.
+    /// The file.
     pub file: Arc<Path>,
     /// The block.
     pub block: BlockId,
@@ -68,10 +69,10 @@ pub struct BlockRead {
 /// What a reader reads.
 #[derive(Debug, Clone)]
 pub struct ReadTarget {
-    /// The graph file, for messages.
+    /// The file, for messages.
     pub file: Arc<Path>,
-    /// Geometry of the file.
-    pub layout: Layout,
+    /// Where its blocks lie.
+    pub layout: BlockLayout,
     /// Number of blocks in the file.
     pub blocks: u64,
 }

@@ -21,7 +21,8 @@ fn finished_members_are_taken_over() {
     again.publish(dir.path()).unwrap();
     assert_eq!(check(dir.path()), [""; 0]);
 
-    for kind in MemberKind::ALL {
+    // A tiny index has not every kind.
+    for kind in manifest.members.iter().map(|entry| entry.kind) {
         // Not another build's, not a damaged one, not one that is still being written.
         assert_eq!(finished_member(dir.path(), kind, BuildId([0; 16])).unwrap(), None);
         let path = dir.path().join(kind.file_name());

@@ -4,8 +4,8 @@
 mod tiny;
 
 use gleann_storage::{
-    BlockId, BuildId, BuildParameters, CodeFormat, GraphFile, Layout, Manifest, MemberEntry, MemberKind,
-    NewRecord, Packing, Record, StorageError, encode_record, record_bytes, seal_block,
+    BlockId, BuildId, BuildParameters, CodeFormat, GraphFile, IndexKind, Layout, Manifest, MemberEntry,
+    MemberKind, NewRecord, Packing, Record, StorageError, encode_record, record_bytes, seal_block,
 };
 use gleann_vector::{ElementType, Matrix, Metric, NodeId};
 use std::fs::File;
@@ -47,6 +47,7 @@ fn a_record_beyond_4_gib() {
 
     let manifest = Manifest {
         build_id: id,
+        kind: IndexKind::Graph,
         layout,
         metric: Metric::L2,
         nodes,

@@ -50,7 +50,11 @@ fn read_all(setup: Setup) -> BTreeMap<u32, Result<u8, ReadError>> {
         ..SimOptions::default()
     };
     let disk = SimDisk::new(bytes.into(), VirtualClock::default(), options);
-    let target = ReadTarget { file: Arc::from(Path::new("graph")), layout, blocks: u64::from(BLOCKS) };
+    let target = ReadTarget {
+        file: Arc::from(Path::new("graph")),
+        layout: layout.block_layout(),
+        blocks: u64::from(BLOCKS),
+    };
     let mut reader = BlockReader::new(disk, target);
     let mut results = BTreeMap::new();
     let mut next = 0;
@@ -152,7 +156,11 @@ fn a_truncated_file_and_a_flipped_bit_are_named() {
 fn a_reader_dropped_with_reads_in_flight_drains_them() {
     let layout = layout(1);
     let disk = SimDisk::new(image(&layout).into(), VirtualClock::default(), SimOptions::default());
-    let target = ReadTarget { file: Arc::from(Path::new("graph")), layout, blocks: u64::from(BLOCKS) };
+    let target = ReadTarget {
+        file: Arc::from(Path::new("graph")),
+        layout: layout.block_layout(),
+        blocks: u64::from(BLOCKS),
+    };
     let mut reader = BlockReader::new(disk, target);
     reader.submit(&[BlockRead { tag: 1, block: BlockId(0) }, BlockRead { tag: 2, block: BlockId(BLOCKS) }]);
     assert_eq!(reader.in_flight(), 2);

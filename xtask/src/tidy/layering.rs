@@ -4,7 +4,7 @@ use super::finding::Finding;
 use super::source::Source;
 
 /// Packages below `engine`: algorithms and formats. No thread, no clock, no output.
-const BELOW_ENGINE: [&str; 5] = ["vector", "quant", "graph", "storage", "search"];
+const BELOW_ENGINE: [&str; 6] = ["vector", "quant", "graph", "storage", "search", "spann"];
 
 /// Token sequences that nothing below `engine` may contain, with the reason.
 const SYSTEM: [(&str, &str); 10] = [

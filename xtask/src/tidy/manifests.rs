@@ -5,13 +5,17 @@ use anyhow::{Context, Result};
 use toml::Table;
 
 /// Packages of the workspace that each folder below `crates/` may depend on. `engine` (package `gleann`) may on all.
-const LAYERS: [(&str, &[&str]); 6] = [
+const LAYERS: [(&str, &[&str]); 7] = [
     ("vector", &[]),
     ("quant", &["gleann-vector"]),
     ("graph", &["gleann-vector", "gleann-quant"]),
     ("storage", &["gleann-vector"]),
     ("search", &["gleann-vector", "gleann-quant", "gleann-graph", "gleann-storage"]),
-    ("engine", &["gleann-vector", "gleann-quant", "gleann-graph", "gleann-storage", "gleann-search"]),
+    ("spann", &["gleann-vector", "gleann-quant", "gleann-graph", "gleann-storage", "gleann-search"]),
+    (
+        "engine",
+        &["gleann-vector", "gleann-quant", "gleann-graph", "gleann-storage", "gleann-search", "gleann-spann"],
+    ),
 ];
 
 /// Outside packages that one folder alone may depend on.

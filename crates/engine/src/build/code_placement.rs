@@ -1,5 +1,6 @@
 //! Where the codes of an index are kept.
 
+use gleann_storage::{CodeFormat, Manifest};
 use std::fmt;
 use std::str::FromStr;
 
@@ -18,6 +19,15 @@ pub enum CodePlacement {
 impl CodePlacement {
     /// Every placement.
     pub const ALL: [CodePlacement; 3] = [CodePlacement::Memory, CodePlacement::Record, CodePlacement::Off];
+
+    /// That of a finished index.
+    pub(crate) fn of(manifest: &Manifest) -> Self {
+        match (manifest.codes, manifest.layout.code_bytes()) {
+            (CodeFormat::None, _) => CodePlacement::Off,
+            (CodeFormat::Pq { .. }, 0) => CodePlacement::Memory,
+            (CodeFormat::Pq { .. }, _) => CodePlacement::Record,
+        }
+    }
 
     /// The name used in configs and reports.
     pub const fn name(self) -> &'static str {

@@ -70,7 +70,8 @@ impl<T: Element> Run<'_, T> {
         self.options.codes == CodePlacement::Memory && self.options.packing != Packing::ById
     }
 
-    fn codebook(&self) -> Result<Codebook, BuildError> {
+    /// The codebook of this build, as an earlier phase wrote it.
+    pub(crate) fn codebook(&self) -> Result<Codebook, BuildError> {
         let mut manifest = self.manifest.clone();
         manifest.members = self.work.state.members();
         let bytes = load_codebook(self.work.dir(), &manifest)?;

@@ -59,7 +59,7 @@ impl Sizes {
         })
     }
 
-    fn row(&self) -> u64 {
+    pub(crate) fn row(&self) -> u64 {
         self.rows.dim as u64 * self.rows.element.size() as u64
     }
 
@@ -90,7 +90,7 @@ impl Sizes {
     }
 
     /// The codebook, in the two forms it has at a time.
-    fn codebook(&self) -> u64 {
+    pub(crate) fn codebook(&self) -> u64 {
         3 * 1024 * self.rows.dim as u64
     }
 
@@ -128,7 +128,7 @@ impl Sizes {
     }
 
     /// How many of `threads` threads fit beside `fixed` bytes (always one), and what they take together.
-    fn with_threads(&self, fixed: u64, each: u64, threads: usize) -> (usize, u64) {
+    pub(crate) fn with_threads(&self, fixed: u64, each: u64, threads: usize) -> (usize, u64) {
         let fit = self.budget.saturating_sub(fixed) / each.max(1);
         let threads = threads.min(fit as usize).max(1);
         (threads, fixed + each * threads as u64)

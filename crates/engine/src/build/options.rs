@@ -1,5 +1,6 @@
 //! What a build can be told.
 
+use super::mem_graph_options::MemGraphOptions;
 use super::{BuildError, CodePlacement};
 use gleann_graph::BuildParams;
 use gleann_quant::PqParams;
@@ -27,6 +28,8 @@ pub struct BuildOptions {
     pub packing: Packing,
     /// Bytes of a page, the unit of a read: 4096, 8192 or 16384.
     pub page_size: usize,
+    /// The navigation graph at which searches may begin; `None`: there is none, they begin at the entry point.
+    pub mem_graph: Option<MemGraphOptions>,
     /// Most bytes of memory the build may take, beside 64 MiB for the program itself. The graph is built in
     /// shards where it does not fit at once.
     pub memory_budget: u64,
@@ -41,8 +44,8 @@ pub struct BuildOptions {
 }
 
 impl Default for BuildOptions {
-    /// L2, R = 64, L = 125, α = 1.2, 32 PQ bytes in memory, pages of 4096 bytes in the order of rows, 8 GiB, all
-    /// threads, seed 0, row numbers.
+    /// L2, R = 64, L = 125, α = 1.2, 32 PQ bytes in memory, pages of 4096 bytes in the order of rows, no navigation
+    /// graph, 8 GiB, all threads, seed 0, row numbers.
     fn default() -> Self {
         Self {
             metric: Metric::L2,
@@ -54,6 +57,7 @@ impl Default for BuildOptions {
             codes: CodePlacement::Memory,
             packing: Packing::ById,
             page_size: 4096,
+            mem_graph: None,
             memory_budget: 8 << 30,
             threads: 0,
             seed: 0,
@@ -107,6 +111,7 @@ impl BuildOptions {
             CodePlacement::Record => layout.with_codes(self.pq_bytes)?,
             CodePlacement::Memory | CodePlacement::Off => layout,
         };
+        self.mem_graph.as_ref().map_or(Ok(()), MemGraphOptions::check)?;
         let most = u64::from(u32::MAX) - 1;
         if rows > most {
             let expected = format!("at most {most}; split the data over several indexes");

@@ -12,6 +12,8 @@ pub enum Phase {
     Train,
     /// Every row gets its code.
     Encode,
+    /// Rows become clusters with replicas. Only in a build of postings.
+    Cluster,
     /// Rows are dealt to shards. Not in a build at once.
     Partition,
     /// The graph, or the graph of every shard.
@@ -24,6 +26,8 @@ pub enum Phase {
     Shuffle,
     /// Vectors and lists are written as pages.
     Pages,
+    /// The navigation graph. Only where one is wanted.
+    MemGraph,
 }
 
 impl Phase {
@@ -33,12 +37,14 @@ impl Phase {
             Phase::Scan => "scan",
             Phase::Train => "train",
             Phase::Encode => "encode",
+            Phase::Cluster => "cluster",
             Phase::Partition => "partition",
             Phase::Graph => "graph",
             Phase::Merge => "merge",
             Phase::Repair => "repair",
             Phase::Shuffle => "shuffle",
             Phase::Pages => "pages",
+            Phase::MemGraph => "memgraph",
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::cost::{cpu_seconds, shuffle_seconds};
 use super::disk::{free_bytes, used_bytes};
+use super::mem_graph_options::{MemGraphJob, MemGraphPlan};
 use super::memory::Sizes;
 use super::work::{Work, work_directory};
 use super::{BuildError, BuildOptions, CodePlacement};
@@ -25,6 +26,8 @@ pub struct BuildPlan {
     pub record_growth: f64,
     /// Parts in which nodes are shuffled into pages, 1 where their lists fit the memory budget; 0: they are not.
     pub shuffle_parts: u64,
+    /// The navigation graph, where one is wanted.
+    pub mem_graph: Option<MemGraphPlan>,
     /// Rows that the codebook is trained on.
     pub training_rows: u64,
     /// Peak memory of every phase, beside 64 MiB for the program. The largest decides.
@@ -77,6 +80,7 @@ pub(crate) struct Jobs {
     pub merge_buffer: usize,
     pub shuffle: Option<ShufflePlan>,
     pub page_rows: usize,
+    pub mem_graph: Option<MemGraphJob>,
 }
 
 impl BuildOptions {
@@ -114,8 +118,11 @@ impl BuildOptions {
         let coding = if has_codes { &[("train", train), ("encode", encode)][..] } else { &[] };
         let mut known = [coding, &[("graph", building)]].concat();
         known.extend(shuffle.map(|plan| ("shuffle", plan.bytes)));
-        let memory = peaks(&sizes, shards, known)?;
-        let index_bytes = self.index_bytes(&rows, &layout);
+        let mut memory = peaks(&sizes, shards, known)?;
+        let mem_graph =
+            self.mem_graph.map(|options| sizes.mem_graph(&options, self.seed, wanted)).transpose()?;
+        memory.extend(mem_graph.map(|job| PhaseMemory { phase: "memgraph", bytes: job.peak }));
+        let index_bytes = self.index_bytes(&rows, &layout) + mem_graph.map_or(0, |job| job.plan.bytes);
         let plan = BuildPlan {
             rows: rows.rows,
             layout,
@@ -126,6 +133,7 @@ impl BuildOptions {
             },
             record_growth: record_growth(&layout),
             shuffle_parts: shuffle.map_or(0, |plan| plan.parts),
+            mem_graph: mem_graph.map(|job| job.plan),
             training_rows,
             memory,
             memory_budget: self.memory_budget,
@@ -143,6 +151,7 @@ impl BuildOptions {
                 merge_buffer: sizes.merge_buffer(shards.unwrap_or(1)),
                 shuffle,
                 page_rows: sizes.page_rows(),
+                mem_graph,
             },
         };
         plan.expect_room(out)

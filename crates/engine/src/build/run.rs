@@ -11,7 +11,7 @@ use super::scan::{Stop, scan, scan_keys};
 use super::state::Inputs;
 use super::work::Work;
 use super::{BuildError, BuildOptions, CodePlacement};
-use gleann_storage::{BuildId, BuildParameters, CodeFormat, IndexDirectory, Manifest};
+use gleann_storage::{BuildId, BuildParameters, CodeFormat, IndexDirectory, IndexKind, Manifest};
 use gleann_vector::{ContentHash, Element, ElementType, Matrix, Progress, VectorFile};
 use half::f16;
 use rayon::ThreadPool;
@@ -23,7 +23,7 @@ pub(crate) const ADJACENCY: &str = "adjacency";
 pub(crate) const REPAIRED: &str = "adjacency.repaired";
 
 /// Inputs that the manifest has no field for: they go into its options.
-const MANIFEST_OPTIONS: [&str; 8] = [
+const MANIFEST_OPTIONS: [&str; 9] = [
     "version",
     "training_rows",
     "shards",
@@ -32,6 +32,7 @@ const MANIFEST_OPTIONS: [&str; 8] = [
     "slack",
     "shuffle_capacity",
     "shuffle_cut",
+    "mem_graph",
 ];
 
 /// Builds the index of the vectors in `source` into the directory `out`, which is made, or must be empty, or hold
@@ -115,6 +116,7 @@ fn inputs(plan: &BuildPlan, options: &BuildOptions) -> Inputs {
     let layout = &plan.layout;
     let (shuffle_capacity, cut) = plan.jobs.shuffle.map_or((0, 0), |shuffle| (shuffle.capacity, shuffle.cut));
     let pairs = [
+        ("system", "graph".into()),
         ("version", env!("CARGO_PKG_VERSION").into()),
         ("rows", plan.rows.to_string()),
         ("dim", layout.dim().to_string()),
@@ -136,6 +138,7 @@ fn inputs(plan: &BuildPlan, options: &BuildOptions) -> Inputs {
         ("training_rows", plan.training_rows.to_string()),
         ("shards", shards.to_string()),
         ("shard_capacity", capacity.to_string()),
+        ("mem_graph", plan.jobs.mem_graph.map_or("none".into(), |job| job.description())),
     ];
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
@@ -150,6 +153,7 @@ fn manifest(
     let named = |name: &&str| Some(((*name).to_owned(), inputs.get(*name)?.clone()));
     let mut manifest = Manifest {
         build_id: BuildId([0; 16]),
+        kind: IndexKind::Graph,
         layout: plan.layout,
         metric: options.metric,
         nodes: plan.rows as u32,
@@ -211,6 +215,9 @@ impl<T: Element> Run<'_, T> {
         self.phase(Phase::Pages, Self::write_pages)?;
         for name in [self.repaired_file(), ORDER, CODES] {
             self.work.remove(name)?;
+        }
+        if let Some(job) = self.plan.jobs.mem_graph {
+            self.phase(Phase::MemGraph, |run| run.build_mem_graph(job))?;
         }
         self.finish()
     }

@@ -6,9 +6,9 @@ use crate::executor::job::Job;
 use crate::executor::worker::{Answers, Core, CoreGauge, WallClock};
 use crate::io::{BlockingPool, Device, MapIo, RingIo, probe_ring};
 use crate::keys::Keys;
-use gleann_search::{Driver, MAX_WIDTH, SearchIndex, Turn};
+use gleann_search::{Driver, MAX_WIDTH, Searched, Turn};
 use gleann_storage::{BlockReader, ReadTarget};
-use gleann_vector::Element;
+use gleann_vector::Metric;
 use glommio::{LocalExecutorBuilder, Placement};
 use memmap2::Mmap;
 use std::collections::VecDeque;
@@ -43,6 +43,8 @@ pub(crate) struct HostOptions {
     pub(crate) spin: Duration,
     /// What is read.
     pub(crate) target: ReadTarget,
+    /// The metric, which says how distances are shown.
+    pub(crate) metric: Metric,
     /// The user's keys.
     pub(crate) keys: Arc<Keys>,
 }
@@ -73,10 +75,10 @@ pub(crate) struct Executors<T> {
     turn: AtomicUsize,
 }
 
-impl<T: Element> Executors<T> {
+impl<T: Send + Sync + 'static> Executors<T> {
     /// Starts a glommio executor per core, each with a ring of its own.
-    pub(crate) fn start_glommio(
-        index: &Arc<SearchIndex<T>>,
+    pub(crate) fn start_glommio<X: Searched<Element = T>>(
+        index: &Arc<X>,
         file: &File,
         options: &HostOptions,
     ) -> Result<Self, HostError> {
@@ -88,8 +90,8 @@ impl<T: Element> Executors<T> {
     }
 
     /// Starts plain threads over a pool of blocking reads.
-    pub(crate) fn start_pool(
-        index: &Arc<SearchIndex<T>>,
+    pub(crate) fn start_pool<X: Searched<Element = T>>(
+        index: &Arc<X>,
         file: &Arc<File>,
         options: &HostOptions,
     ) -> Result<Self, HostError> {
@@ -106,8 +108,8 @@ impl<T: Element> Executors<T> {
     }
 
     /// Starts plain threads over a memory map.
-    pub(crate) fn start_mapped(
-        index: &Arc<SearchIndex<T>>,
+    pub(crate) fn start_mapped<X: Searched<Element = T>>(
+        index: &Arc<X>,
         map: &Arc<Mmap>,
         options: &HostOptions,
     ) -> Result<Self, HostError> {
@@ -117,10 +119,10 @@ impl<T: Element> Executors<T> {
         })
     }
 
-    fn start(
-        index: &Arc<SearchIndex<T>>,
+    fn start<X: Searched<Element = T>>(
+        index: &Arc<X>,
         options: &HostOptions,
-        mut spawn: impl FnMut(Seed<T>) -> Result<Join, HostError>,
+        mut spawn: impl FnMut(Seed<X>) -> Result<Join, HostError>,
     ) -> Result<Self, HostError> {
         let mut started = Self { cores: Vec::new(), joins: Vec::new(), turn: AtomicUsize::new(0) };
         for (number, &cpu) in options.cpus.iter().enumerate() {
@@ -130,10 +132,9 @@ impl<T: Element> Executors<T> {
                 number,
                 cpu,
                 jobs,
-                gauge: gauge.clone(),
+                answers: Answers { metric: options.metric, keys: options.keys.clone(), gauge: gauge.clone() },
                 index: index.clone(),
                 target: options.target.clone(),
-                keys: options.keys.clone(),
                 in_flight: options.in_flight,
                 spin: options.spin,
             };
@@ -190,25 +191,28 @@ impl<T> Drop for Executors<T> {
 }
 
 /// What a core is made of, before it has a disk.
-struct Seed<T: Element> {
+struct Seed<X: Searched> {
     number: usize,
     cpu: usize,
-    jobs: flume::Receiver<Job<T>>,
-    gauge: Arc<CoreGauge>,
-    index: Arc<SearchIndex<T>>,
+    jobs: flume::Receiver<Job<X::Element>>,
+    answers: Answers,
+    index: Arc<X>,
     target: ReadTarget,
-    keys: Arc<Keys>,
     in_flight: usize,
     spin: Duration,
 }
 
-impl<T: Element> Seed<T> {
-    fn grow(self, device: Device) -> Core<T> {
-        let metric = self.index.distance.metric();
+impl<X: Searched> Seed<X> {
+    fn grow(self, device: Device) -> Core<X> {
         let reader = BlockReader::new(device, self.target);
         let driver = Driver::new(self.index, reader, WallClock::start(), self.in_flight).spinning(self.spin);
-        let answers = Answers { metric, keys: self.keys, gauge: self.gauge };
-        Core { intake: self.jobs, driver, answers, batches: VecDeque::new(), batch_first: false }
+        Core {
+            intake: self.jobs,
+            driver,
+            answers: self.answers,
+            batches: VecDeque::new(),
+            batch_first: false,
+        }
     }
 }
 
@@ -218,7 +222,11 @@ fn read_capacity(options: &HostOptions) -> usize {
     wanted.min(BUFFER_BYTES / options.target.layout.block_bytes()).max(MAX_WIDTH as usize)
 }
 
-fn spawn_thread<T: Element>(seed: Seed<T>, device: Device, options: &HostOptions) -> Result<Join, HostError> {
+fn spawn_thread<X: Searched>(
+    seed: Seed<X>,
+    device: Device,
+    options: &HostOptions,
+) -> Result<Join, HostError> {
     let pin = options.pin;
     let thread = std::thread::Builder::new()
         .name(format!("gleann-core-{}", seed.number))
@@ -232,7 +240,7 @@ fn spawn_thread<T: Element>(seed: Seed<T>, device: Device, options: &HostOptions
     Ok(Box::new(move || drop(thread.join())))
 }
 
-fn run_to_the_end<T: Element>(mut core: Core<T>) {
+fn run_to_the_end<X: Searched>(mut core: Core<X>) {
     loop {
         match core.work() {
             Turn::Busy => {}
@@ -245,7 +253,7 @@ fn run_to_the_end<T: Element>(mut core: Core<T>) {
     }
 }
 
-fn spawn_glommio<T: Element>(seed: Seed<T>, file: File, options: &HostOptions) -> Result<Join, HostError> {
+fn spawn_glommio<X: Searched>(seed: Seed<X>, file: File, options: &HostOptions) -> Result<Join, HostError> {
     let pin = options.pin;
     let capacity = read_capacity(options);
     let (ready, started) = flume::bounded(1);

@@ -3,9 +3,9 @@
 use crate::executor::job::{Batch, Job, Reply, Single};
 use crate::io::Device;
 use crate::keys::Keys;
-use gleann_search::{Driver, Found, Hit, Query, QueryStats, SearchError, Turn};
+use gleann_search::{Driver, Found, Hit, Query, QueryStats, SearchError, Searched, Turn};
 use gleann_storage::Clock;
-use gleann_vector::{Element, Metric};
+use gleann_vector::Metric;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -40,11 +40,11 @@ pub(crate) struct CoreGauge {
 }
 
 /// One core at work.
-pub(crate) struct Core<T: Element> {
-    pub(crate) intake: flume::Receiver<Job<T>>,
-    pub(crate) driver: Driver<T, Device, WallClock, Reply<T>>,
+pub(crate) struct Core<X: Searched> {
+    pub(crate) intake: flume::Receiver<Job<X::Element>>,
+    pub(crate) driver: Driver<X, Device, WallClock, Reply<X::Element>>,
     pub(crate) answers: Answers,
-    pub(crate) batches: VecDeque<Arc<Batch<T>>>,
+    pub(crate) batches: VecDeque<Arc<Batch<X::Element>>>,
     /// Whether a batch came first the last time.
     pub(crate) batch_first: bool,
 }
@@ -56,7 +56,7 @@ pub(crate) struct Answers {
     pub(crate) gauge: Arc<CoreGauge>,
 }
 
-impl<T: Element> Core<T> {
+impl<X: Searched> Core<X> {
     /// Takes in what fits and makes one turn. Never blocks.
     pub(crate) fn work(&mut self) -> Turn {
         self.take_in();
@@ -75,7 +75,7 @@ impl<T: Element> Core<T> {
     }
 
     /// Takes one job in.
-    pub(crate) fn accept(&mut self, job: Job<T>) {
+    pub(crate) fn accept(&mut self, job: Job<X::Element>) {
         match job {
             Job::Batch(batch) => self.batches.push_back(batch),
             Job::Single(Single { query, k, options, cancel, reply }) => {
@@ -119,7 +119,7 @@ impl<T: Element> Core<T> {
     }
 }
 
-impl<T: Element> Drop for Core<T> {
+impl<X: Searched> Drop for Core<X> {
     fn drop(&mut self) {
         // The channel outlives its receiver: jobs left in it would never be answered.
         drop(self.intake.drain());

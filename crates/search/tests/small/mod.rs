@@ -2,9 +2,11 @@
 
 #![allow(dead_code)] // each test file uses its own part
 
+use gleann_graph::{BuildDistance, BuildParams};
 use gleann_quant::{Codebook, Codes, PqParams};
 use gleann_search::{
-    Cache, Driver, EntryPoints, Estimates, Found, Query, SearchError, SearchIndex, SearchOptions, Turn,
+    Cache, Driver, EntryPoints, Estimates, Found, MemGraph, Points, Query, Records, SearchError, SearchIndex,
+    SearchOptions, Turn,
 };
 use gleann_storage::{
     BlockId, BlockReader, Layout, NewRecord, ReadTarget, SimDisk, SimOptions, VirtualClock, encode_record,
@@ -60,17 +62,66 @@ fn neighbours<T: Element>(vectors: &Matrix<T>, distance: &Distance<T>, node: usi
     list
 }
 
+/// A navigation graph over every seventh node.
+fn mem_graph<T: Element>(
+    vectors: &Matrix<T>,
+    coded: (&Matrix<u8>, &Codebook),
+    judged: Judged,
+) -> MemGraph<T> {
+    let (codes, codebook) = coded;
+    let nodes: Vec<u32> = (0..vectors.rows() as u32).step_by(7).collect();
+    let mut rows = Matrix::<T>::zeroed(nodes.len(), vectors.dim());
+    let mut kept = Matrix::<u8>::zeroed(nodes.len(), codes.dim());
+    for (row, &node) in nodes.iter().enumerate() {
+        rows.row_mut(row).copy_from_slice(vectors.row(node as usize));
+        kept.row_mut(row).copy_from_slice(codes.row(node as usize));
+    }
+    let distance = BuildDistance::new(Metric::L2, &rows);
+    let params = BuildParams { degree: 8, list: 16, ..BuildParams::default() };
+    let graph = gleann_graph::build(&rows, &distance, &params, &Silent).unwrap();
+    let points = match judged {
+        Judged::Off => Points::Vectors(rows),
+        Judged::Memory | Judged::Record => Points::Codes(Codes::new(kept, codebook).unwrap()),
+    };
+    MemGraph::new(nodes, points, graph)
+}
+
+/// How neighbours are judged: the three values of the axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Judged {
+    Memory,
+    Record,
+    Off,
+}
+
 pub fn small<T: Element>(metric: Metric, rows: usize, dim: usize, page_size: usize) -> Small<T> {
+    small_judged(metric, (rows, dim), page_size, Judged::Memory)
+}
+
+pub fn small_judged<T: Element>(
+    metric: Metric,
+    (rows, dim): (usize, usize),
+    page_size: usize,
+    judged: Judged,
+) -> Small<T> {
     let all = clustered::<T>(rows + 20, dim, 42);
     let vectors = Matrix::from_rows(&all.as_slice()[..rows * dim], dim);
     let queries = (rows..rows + 20).map(|row| all.row(row).to_vec()).collect();
     let distance = Distance::new(metric, dim);
-    let layout = Layout::new(T::TYPE, dim, DEGREE, page_size).unwrap();
+    let sample: Vec<f32> = vectors.as_slice().iter().map(|x| x.to_f32()).collect();
+    let codebook =
+        Codebook::train(&Matrix::from_rows(&sample, dim), PqParams::new(metric, dim / 2), &Silent).unwrap();
+    let mut codes = Matrix::<u8>::zeroed(rows, dim / 2);
+    codebook.encode_rows(vectors.as_slice(), codes.as_mut_slice());
+    let in_record = if judged == Judged::Record { dim / 2 } else { 0 };
+    let layout = Layout::new(T::TYPE, dim, DEGREE, page_size).unwrap().with_codes(in_record).unwrap();
     let mut image = vec![0u8; layout.file_bytes(rows as u64) as usize];
     let mut record = vec![0u8; layout.record_bytes()];
     for node in 0..rows {
         let list = if rows > 1 { neighbours(&vectors, &distance, node) } else { vec![] };
-        let new = NewRecord { vector: vectors.row(node), neighbours: &list, codes: &[] };
+        let beside: Vec<u8> =
+            list.iter().flat_map(|&id| codes.row(id as usize)[..in_record].to_vec()).collect();
+        let new = NewRecord { vector: vectors.row(node), neighbours: &list, codes: &beside };
         encode_record(&layout, &new, &mut record);
         let id = NodeId(node as u32);
         let start = layout.offset(layout.block_of(id)) as usize + layout.slot_of(id) * record.len();
@@ -80,25 +131,27 @@ pub fn small<T: Element>(metric: Metric, rows: usize, dim: usize, page_size: usi
         let start = layout.offset(BlockId(block)) as usize;
         seal_block(&mut image[start..start + layout.block_bytes()], BlockId(block));
     }
-    let sample: Vec<f32> = vectors.as_slice().iter().map(|x| x.to_f32()).collect();
-    let codebook =
-        Codebook::train(&Matrix::from_rows(&sample, dim), PqParams::new(metric, dim / 2), &Silent).unwrap();
-    let mut codes = Matrix::<u8>::zeroed(rows, dim / 2);
-    codebook.encode_rows(vectors.as_slice(), codes.as_mut_slice());
+    let mem_graph = mem_graph(&vectors, (&codes, &codebook), judged);
+    let medoid =
+        (rows > 0).then(|| Codes::new(Matrix::from_rows(codes.row(0), codes.dim()), &codebook).unwrap());
     let codes = Codes::new(codes, &codebook).unwrap();
     let index = SearchIndex {
         layout,
         nodes: rows as u32,
         distance,
-        estimates: Estimates::Memory { codebook, codes },
-        entry: EntryPoints { medoid: (rows > 0).then_some(0), mem_graph: None },
-        cache: Cache::empty(),
+        estimates: match judged {
+            Judged::Memory => Estimates::Memory { codebook, codes },
+            Judged::Record => Estimates::Record { codebook, medoid },
+            Judged::Off => Estimates::Off,
+        },
+        entry: EntryPoints { medoid: (rows > 0).then_some(0), mem_graph: (rows > 0).then_some(mem_graph) },
+        cache: Cache::Empty,
     };
     Small { vectors, queries, index: Arc::new(index), image: image.into() }
 }
 
 pub type Outcome = Result<Found, SearchError>;
-pub type SimDriver<T> = Driver<T, SimDisk, VirtualClock, usize>;
+pub type SimDriver<T> = Driver<SearchIndex<T>, SimDisk, VirtualClock, usize>;
 
 impl<T: Element> Small<T> {
     pub fn driver(&self, slots: usize, disk: SimOptions) -> SimDriver<T> {
@@ -106,11 +159,32 @@ impl<T: Element> Small<T> {
         let layout = self.index.layout;
         let target = ReadTarget {
             file: Arc::from(Path::new("graph")),
-            layout,
+            layout: layout.block_layout(),
             blocks: layout.blocks(u64::from(self.index.nodes)),
         };
         let disk = SimDisk::new(self.image.clone(), clock.clone(), disk);
         Driver::new(self.index.clone(), BlockReader::new(disk, target), clock, slots)
+    }
+
+    /// The same index without its navigation graph.
+    pub fn without_mem_graph(mut self) -> Self {
+        Arc::get_mut(&mut self.index).expect("nobody searches yet").entry.mem_graph = None;
+        self
+    }
+
+    /// The same index with the first records held in memory.
+    pub fn cached(mut self, records: u32) -> Self {
+        let layout = self.index.layout;
+        let mut held = Matrix::<u8>::zeroed(records as usize, layout.record_bytes());
+        for node in 0..records {
+            let start = layout.offset(layout.block_of(NodeId(node))) as usize;
+            let block = &self.image[start..start + layout.block_bytes()];
+            let record = record_bytes(&layout, block, layout.slot_of(NodeId(node)));
+            held.row_mut(node as usize).copy_from_slice(record);
+        }
+        let index = Arc::get_mut(&mut self.index).expect("nobody searches yet");
+        index.cache = Cache::Held(Records::new((0..records).collect(), held));
+        self
     }
 
     /// Runs every query, `slots` at a time, and returns what came of each.

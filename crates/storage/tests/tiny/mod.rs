@@ -2,8 +2,8 @@
 #![allow(dead_code, clippy::unwrap_used)]
 
 use gleann_storage::{
-    BuildId, BuildParameters, CodeFormat, GraphWriter, IndexDirectory, Layout, Manifest, NewRecord, Packing,
-    StorageError, check_index, write_codebook, write_codes, write_keys, write_report,
+    BuildId, BuildParameters, CodeFormat, GraphWriter, IndexDirectory, IndexKind, Layout, Manifest,
+    NewRecord, Packing, StorageError, check_index, write_codebook, write_codes, write_keys, write_report,
 };
 use gleann_vector::{Element, Matrix, Metric, NodeId, Silent};
 use std::collections::BTreeMap;
@@ -67,6 +67,7 @@ impl Tiny {
     fn draft<T: Element>(&self) -> Manifest {
         let mut manifest = Manifest {
             build_id: BuildId([0; 16]),
+            kind: IndexKind::Graph,
             layout: self.layout::<T>(),
             metric: Metric::Cosine,
             nodes: self.nodes,

@@ -1,0 +1,172 @@
+//! Arguments of `run-bench reproduce`, and its course.
+
+use super::embedded::find;
+use super::plan::{Wish, scale};
+use super::points::{Settings, measure_set, recipes};
+use super::report::{Outcome, findings, markdown};
+use super::sets::{OwnArgs, Set, Stands};
+use super::store::Store;
+use super::study::Study;
+use super::{figures, model};
+use anyhow::{Context, Result};
+use gleann::parse_bytes;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// Arguments of `run-bench reproduce`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct ReproduceArgs {
+    /// Experiment: io-fig2, io-model, io-table4, io-fig10, io-fig11 (with 12 to 14), io-table5, io-table6, io-fig15,
+    /// io-fig16 (with 17 and 18), io-table7, io-fig19, io-fig20, io-fig21, io-fig22, io-fig23, or all
+    id: String,
+    /// Data sets of the catalogue; those of the study that are in --data-dir if none is named
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    dataset: Vec<String>,
+    /// Folder of the data sets, as `dataset get --dir` fills it
+    #[arg(long, default_value = "data", value_name = "DIR")]
+    data_dir: PathBuf,
+    #[command(flatten)]
+    own: OwnArgs,
+    /// Take the first N rows of every set
+    #[arg(long, value_name = "N")]
+    rows: Option<u64>,
+    /// Time for all of it, such as 30min or 2h: rows, rounds and list lengths are scaled down to fit
+    #[arg(long, value_parser = parse_time)]
+    time: Option<f64>,
+    /// Rounds; medians are reported
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
+    /// Seconds that a round of a point takes, about
+    #[arg(long, default_value_t = 1.0)]
+    seconds: f64,
+    /// Threads; 0 is one per core
+    #[arg(long, default_value_t = 0)]
+    threads: u32,
+    /// Searches a core interleaves, where the experiment asks for many at a time
+    #[arg(long, default_value_t = 16)]
+    in_flight: u32,
+    /// Most memory a build may take
+    #[arg(long, default_value = "8GiB", value_parser = parse_bytes)]
+    memory_budget: u64,
+    /// Folder of indexes, points and figures; what is there is not made again
+    #[arg(long, default_value = "results/io", value_name = "DIR")]
+    work: PathBuf,
+    /// Measure even if reads go through the page cache
+    #[arg(long)]
+    allow_buffered: bool,
+    /// A copy of docs/REPRODUCTION.md whose sections of these experiments are filled
+    #[arg(long, value_name = "FILE")]
+    fill: Option<PathBuf>,
+}
+
+/// Runs the experiments: prints tables and verdicts, writes figures and Markdown into the work folder.
+///
+/// # Errors
+/// An experiment or a data set is unknown or not there, or something cannot be built, measured or written.
+pub fn run(args: ReproduceArgs) -> Result<()> {
+    let studies = find(&args.id)?;
+    let sets = match args.own.open()? {
+        Some(own) => vec![own],
+        None => Stands::load()?.choose(&args.dataset, &args.data_dir)?,
+    };
+    std::fs::create_dir_all(&args.work)
+        .with_context(|| format!("cannot make folder {}", args.work.display()))?;
+    let mut store = Store::open(&args.work)?;
+    let pairs: usize = studies.iter().map(|study| of_study(study, &sets).count()).sum();
+    let mut all = Vec::new();
+    for study in studies {
+        println!("── {}: {}\n", study.id, study.title);
+        let mut outcomes = Vec::new();
+        for set in of_study(&study, &sets) {
+            outcomes.push(outcome(&args, &study, (set, pairs), &mut store)?);
+        }
+        tell(&args, &study, &outcomes)?;
+        all.push((study, outcomes));
+    }
+    let findings = findings(&all);
+    println!("{findings}");
+    write(&args.work.join("findings.md"), &findings)?;
+    super::measured::write(&args.work.join("measured.toml"), &all)
+}
+
+/// The sets that a study speaks of, and one's own.
+fn of_study<'a>(study: &'a Study, sets: &'a [Set]) -> impl Iterator<Item = &'a Set> {
+    sets.iter().filter(|set| set.paper.as_ref().is_none_or(|paper| study.sets.contains(paper)))
+}
+
+fn outcome(
+    args: &ReproduceArgs,
+    study: &Study,
+    (set, pairs): (&Set, usize),
+    store: &mut Store,
+) -> Result<Outcome> {
+    let wish = Wish {
+        rows: args.rows,
+        rounds: args.rounds,
+        point_seconds: args.seconds,
+        seconds: args.time.map(|seconds| seconds / pairs.max(1) as f64),
+        memory_budget: args.memory_budget,
+    };
+    let recipes = recipes(study, set)?;
+    let scale = scale(set, &args.work, (&recipes, &study.lists), study.variants.len(), wish)?;
+    println!("{}: {} rows, {} rounds", set.name, scale.rows, scale.rounds);
+    scale.notes.iter().for_each(|note| println!("  scaled down: {note}"));
+    let settings = Settings {
+        work: args.work.clone(),
+        threads: args.threads,
+        in_flight: args.in_flight,
+        point_seconds: args.seconds,
+        memory_budget: args.memory_budget,
+        allow_buffered: args.allow_buffered,
+    };
+    let measured = measure_set(study, set, &scale, &settings, store)?;
+    let fits = if study.model { model::fits(&measured.rows) } else { Vec::new() };
+    Ok(Outcome { set: set.clone(), scale, measured, fits })
+}
+
+fn tell(args: &ReproduceArgs, study: &Study, outcomes: &[Outcome]) -> Result<()> {
+    let mut text = markdown(study, outcomes);
+    let figures = figures::draw(study, outcomes, &args.work.join("figures"))?;
+    println!("{text}");
+    for figure in &figures {
+        println!("figure: {}", figure.display());
+        let name = figure.strip_prefix(&args.work).unwrap_or(figure);
+        let _ = writeln!(text, "\nFigure: `{}`", name.display());
+    }
+    write(&args.work.join(format!("{}.md", study.id)), &text)?;
+    if let Some(document) = &args.fill {
+        super::document::fill(document, &study.id, &text)?;
+    }
+    Ok(())
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Reads `90s`, `30min`, `2h`.
+fn parse_time(text: &str) -> Result<f64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "s" => 1.0,
+        "min" | "m" => 60.0,
+        "h" => 3600.0,
+        _ => return Err("expected a number and one of s, min, h".to_owned()),
+    };
+    let seconds = digits.parse().ok().map(|number: f64| number * unit).filter(|seconds| *seconds > 0.0);
+    seconds.ok_or_else(|| "expected a positive number and one of s, min, h".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read() {
+        assert_eq!(parse_time("30min"), Ok(1800.0));
+        assert_eq!((parse_time("90s"), parse_time("1.5h")), (Ok(90.0), Ok(5400.0)));
+        for text in ["", "30", "min", "-1s", "0s", "1d"] {
+            assert!(parse_time(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The records of a cache are chosen and read when an index is opened.
+
+use super::{CachePolicy, CacheSize};
+use crate::error::OpenError;
+use crate::io::{Direct, MapIo, map_file};
+use gleann_search::{Cache, Driver, Entry, Query, Records, SearchIndex, SearchOptions, Turn};
+use gleann_storage::{BlockReader, GraphFile, ReadTarget, Record, StorageError, VirtualClock, record_bytes};
+use gleann_vector::{Element, Matrix, NodeId, VectorFile};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Searches of the sample run with a pool of this length.
+const SAMPLE_LIST: usize = 50;
+/// Vectors of the index that stand for queries where there are none.
+const OWN_SAMPLE: u64 = 1000;
+/// Reads that a search of the sample may have in flight.
+const SAMPLE_CAPACITY: usize = 64;
+
+/// Loads what `policy` says for `index`, which must have no cache yet.
+///
+/// # Errors
+/// A record is damaged or cannot be read, or the sample of queries cannot.
+pub(crate) fn load_cache<T: Element>(
+    index: SearchIndex<T>,
+    graph: &GraphFile,
+    policy: &CachePolicy,
+) -> Result<SearchIndex<T>, OpenError> {
+    let bytes_each = index.layout.record_bytes() as u64 + 4;
+    let most = |size: &CacheSize| size.records(index.nodes, bytes_each) as usize;
+    let mut blocks = Blocks::new(graph);
+    let (index, mut nodes) = match policy {
+        CachePolicy::None => return Ok(index),
+        CachePolicy::Sssp(size) => {
+            let nodes = breadth_first(&index, &mut blocks, most(size))?;
+            (index, nodes)
+        }
+        CachePolicy::Hot { size, queries } => {
+            let most = most(size);
+            let queries = sample(&index, &mut blocks, queries.as_deref())?;
+            let (index, mut nodes) = most_wanted(index, graph, &queries)?;
+            nodes.truncate(most);
+            (index, nodes)
+        }
+    };
+    nodes.sort_unstable();
+    let mut records = Matrix::<u8>::zeroed(nodes.len(), index.layout.record_bytes());
+    for (row, &node) in nodes.iter().enumerate() {
+        records.row_mut(row).copy_from_slice(blocks.record(node)?);
+    }
+    Ok(SearchIndex { cache: Cache::Held(Records::new(nodes, records)), ..index })
+}
+
+/// The first `most` nodes in breadth-first order from the entry points.
+fn breadth_first<T: Element>(
+    index: &SearchIndex<T>,
+    blocks: &mut Blocks<'_>,
+    most: usize,
+) -> Result<Vec<u32>, OpenError> {
+    let mut met = bitvec::bitvec![0; index.nodes as usize];
+    let mut order: Vec<u32> = Vec::new();
+    let navigation = index.entry.mem_graph.iter().flat_map(|graph| graph.nodes());
+    let mut meet = |order: &mut Vec<u32>, id: u32| {
+        if order.len() < most && !met.replace(id as usize, true) {
+            order.push(id);
+        }
+    };
+    index.entry.medoid.iter().chain(navigation).for_each(|&id| meet(&mut order, id));
+    let mut next = 0;
+    while next < order.len() && order.len() < most {
+        for id in blocks.decoded(order[next])?.neighbours() {
+            meet(&mut order, id);
+        }
+        next += 1;
+    }
+    Ok(order)
+}
+
+/// The queries whose demand decides.
+fn sample<T: Element>(
+    index: &SearchIndex<T>,
+    blocks: &mut Blocks<'_>,
+    queries: Option<&Path>,
+) -> Result<Matrix<T>, OpenError> {
+    let dim = index.layout.dim();
+    let Some(path) = queries else {
+        let count = OWN_SAMPLE.min(index.nodes.into());
+        let mut rows = Matrix::<T>::zeroed(count as usize, dim);
+        for row in 0..count {
+            let node = (row * u64::from(index.nodes) / count) as u32;
+            rows.row_mut(row as usize).copy_from_slice(blocks.decoded(node)?.vector());
+        }
+        return Ok(rows);
+    };
+    let refused = |message: String| OpenError::CacheSample { path: path.to_owned(), message };
+    let file = VectorFile::open(path).map_err(|error| refused(error.to_string()))?;
+    if (file.element_type(), file.dim()) != (T::TYPE, dim) {
+        return Err(refused(format!(
+            "it holds vectors of {} × {}, the index of {dim} × {}",
+            file.dim(),
+            file.element_type(),
+            T::TYPE
+        )));
+    }
+    file.read_all().map_err(|error| refused(error.to_string()))
+}
+
+/// The nodes that searches for `queries` want, most wanted first.
+fn most_wanted<T: Element>(
+    index: SearchIndex<T>,
+    graph: &GraphFile,
+    queries: &Matrix<T>,
+) -> Result<(SearchIndex<T>, Vec<u32>), OpenError> {
+    let counting = Arc::new(SearchIndex { cache: Cache::counting(index.nodes), ..index });
+    let map = map_file(graph.file()).map_err(|source| OpenError::Graph {
+        path: graph.path().to_owned(),
+        direct: Direct::Off,
+        source,
+    })?;
+    let target = ReadTarget {
+        file: Arc::from(graph.path()),
+        layout: graph.layout().block_layout(),
+        blocks: u64::from(graph.blocks()),
+    };
+    let reader = BlockReader::new(MapIo::new(Arc::new(map), SAMPLE_CAPACITY), target);
+    let entry = if counting.entry.mem_graph.is_some() { Entry::MEM_GRAPH } else { Entry::Medoid };
+    let options = SearchOptions { list: SAMPLE_LIST, entry, ..SearchOptions::DEFAULT };
+    let mut driver = Driver::new(counting.clone(), reader, VirtualClock::default(), 1);
+    for row in 0..queries.rows() {
+        let query = Query { vector: queries.row(row), k: 1, options, cancel: None };
+        let mut failure = driver.start((), query).err().map(|(_, error)| error);
+        while failure.is_none() && driver.turn(&mut |_, outcome| failure = outcome.err()) != Turn::Idle {}
+        if let Some(error) = failure {
+            return Err(OpenError::CacheSearch(error));
+        }
+    }
+    drop(driver);
+    let index = Arc::into_inner(counting).expect("the driver, which shared it, is gone");
+    let nodes = if let Cache::Counting(demand) = &index.cache { demand.most_wanted() } else { Vec::new() };
+    Ok((index, nodes))
+}
+
+/// The graph file, a block at a time.
+struct Blocks<'a> {
+    graph: &'a GraphFile,
+    block: Matrix<u8>,
+    held: Option<gleann_storage::BlockId>,
+}
+
+impl<'a> Blocks<'a> {
+    fn new(graph: &'a GraphFile) -> Self {
+        Self { graph, block: Matrix::zeroed(1, graph.layout().block_bytes()), held: None }
+    }
+
+    fn record(&mut self, node: u32) -> Result<&[u8], OpenError> {
+        let layout = self.graph.layout();
+        let block = layout.block_of(NodeId(node));
+        if self.held != Some(block) {
+            self.held = None;
+            self.graph.read_block(block, self.block.as_mut_slice())?;
+            self.held = Some(block);
+        }
+        Ok(record_bytes(layout, self.block.as_slice(), layout.slot_of(NodeId(node))))
+    }
+
+    fn decoded(&mut self, node: u32) -> Result<Record<'_>, OpenError> {
+        let (layout, nodes, path) = (*self.graph.layout(), self.graph.nodes(), self.graph.path().to_owned());
+        let record = Record::decode(&layout, self.record(node)?, nodes);
+        record.map_err(|source| StorageError::Record { path, node, source }.into())
+    }
+}

@@ -1,0 +1,175 @@
+//! What the driver drives: an index, and the state of one search of it that names the blocks to read next.
+//!
+//! Two of them exist: the traversal of a graph here, and the probe of postings in `gleann-spann`. The driver is
+//! compiled for each, so that a graph search pays nothing for the other.
+
+use crate::error::SearchError;
+use crate::index::SearchIndex;
+use crate::options::{OptionsError, SearchOptions};
+use crate::stats::QueryStats;
+use crate::traversal::{Step, Traversal};
+use gleann_storage::{BlockId, BlockLayout};
+use gleann_vector::Element;
+
+/// An index that can be searched: what all of its searches share, read-only.
+pub trait Searched: Sized + Send + Sync + 'static {
+    /// Type of the elements.
+    type Element: Element;
+    /// The state of one search.
+    type Plan: Plan<Self>;
+
+    /// Elements a query.
+    fn dim(&self) -> usize;
+
+    /// What a read brings.
+    fn blocks(&self) -> BlockLayout;
+}
+
+/// What a search can do after a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// It can go on at once.
+    Again,
+    /// It needs a block that is in flight.
+    Wait,
+    /// It has ended; reads still in flight are of no use to it.
+    Done,
+}
+
+/// One search as a state machine without I/O. Reused from search to search, so that a search allocates nothing once
+/// warm; [`Plan::begin`] forgets whatever was before.
+pub trait Plan<X: Searched>: Default {
+    /// Prepares a search for the `k` nearest of `query`.
+    ///
+    /// # Errors
+    /// The options make no search of this index.
+    fn begin(
+        &mut self,
+        index: &X,
+        query: &[X::Element],
+        options: &SearchOptions,
+        k: usize,
+    ) -> Result<(), OptionsError>;
+
+    /// Does the next piece of work and appends the blocks to read.
+    ///
+    /// # Errors
+    /// What is held in memory is damaged.
+    fn step(
+        &mut self,
+        index: &X,
+        query: &[X::Element],
+        reads: &mut Vec<BlockId>,
+    ) -> Result<Next, SearchError>;
+
+    /// Takes in a block that was asked for.
+    ///
+    /// # Errors
+    /// Its content is damaged although its checksum holds.
+    fn arrive(
+        &mut self,
+        index: &X,
+        query: &[X::Element],
+        block: BlockId,
+        bytes: &[u8],
+    ) -> Result<(), SearchError>;
+
+    /// The most reads the next step may ask for.
+    fn wanted(&self) -> usize;
+
+    /// Reads that must come before the next step can do anything.
+    fn missing(&self) -> usize;
+
+    /// Whether a step could do something now that a block has come.
+    fn can_step(&self) -> bool;
+
+    /// The k nearest of everything read, as (id, exact ordering distance), nearest first.
+    fn nearest(&self) -> Vec<(u32, f32)>;
+
+    /// What the search has cost so far.
+    fn stats(&mut self) -> &mut QueryStats;
+}
+
+impl<T: Element> Searched for SearchIndex<T> {
+    type Element = T;
+    type Plan = GraphSearch;
+
+    fn dim(&self) -> usize {
+        self.layout.dim()
+    }
+
+    fn blocks(&self) -> BlockLayout {
+        self.layout.block_layout()
+    }
+}
+
+/// The traversal of a graph.
+pub struct GraphSearch(Traversal);
+
+impl Default for GraphSearch {
+    fn default() -> Self {
+        Self(Traversal::new())
+    }
+}
+
+impl<T: Element> Plan<SearchIndex<T>> for GraphSearch {
+    #[inline]
+    fn begin(
+        &mut self,
+        index: &SearchIndex<T>,
+        query: &[T],
+        options: &SearchOptions,
+        k: usize,
+    ) -> Result<(), OptionsError> {
+        self.0.begin(index, query, options, k)
+    }
+
+    #[inline]
+    fn step(
+        &mut self,
+        index: &SearchIndex<T>,
+        query: &[T],
+        reads: &mut Vec<BlockId>,
+    ) -> Result<Next, SearchError> {
+        Ok(match self.0.step(index, query, reads)? {
+            Step::Again => Next::Again,
+            Step::Wait => Next::Wait,
+            Step::Done => Next::Done,
+        })
+    }
+
+    #[inline]
+    fn arrive(
+        &mut self,
+        index: &SearchIndex<T>,
+        query: &[T],
+        block: BlockId,
+        bytes: &[u8],
+    ) -> Result<(), SearchError> {
+        self.0.arrive(index, query, block, bytes)
+    }
+
+    #[inline]
+    fn wanted(&self) -> usize {
+        self.0.wanted()
+    }
+
+    #[inline]
+    fn missing(&self) -> usize {
+        self.0.missing()
+    }
+
+    #[inline]
+    fn can_step(&self) -> bool {
+        self.0.can_step()
+    }
+
+    fn nearest(&self) -> Vec<(u32, f32)> {
+        self.0.nearest()
+    }
+
+    #[inline]
+    fn stats(&mut self) -> &mut QueryStats {
+        &mut self.0.stats
+    }
+}
