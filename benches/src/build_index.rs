@@ -183,6 +183,9 @@ impl Source {
         graph.notes().iter().for_each(|note| println!("note    {note}"));
         let kept = if graph.keeps_codebook(options) { "kept" } else { "trained" };
         println!("codes   of {} bytes, the codebook is {kept}", options.pq_bytes);
+        if graph.keeps_mem_graph(options) {
+            println!("memgraph taken over");
+        }
     }
 }
 

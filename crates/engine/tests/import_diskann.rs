@@ -6,7 +6,7 @@ mod foreign;
 
 use building::{StopAt, assert_sound, clustered, files};
 use foreign::{Foreign, SECTOR, aligned_partition, array, partition, put};
-use gleann::{BuildOptions, DiskAnnFiles, GraphSource, build_from_graph};
+use gleann::{BuildError, BuildOptions, DiskAnnFiles, GraphSource, Packing, build_from_graph};
 use gleann_storage::IndexDirectory;
 use gleann_vector::{Element, ElementType, Metric, Silent};
 use std::path::{Path, PathBuf};
@@ -94,7 +94,10 @@ fn an_import_is_the_same_whatever_the_budget_and_continues() {
         files(&dir.path().join(name))
     };
     let whole = build("whole", 1 << 30);
-    assert_eq!(build("small", 5_400_000), whole);
+    let plan =
+        source.plan(&BuildOptions { memory_budget: 1_000_000, ..source.options() }, &dir.path().join("x"));
+    let Err(BuildError::Budget { minimum, .. }) = plan else { panic!("{plan:?}") };
+    assert_eq!(build("small", minimum), whole);
     let out = dir.path().join("stopped");
     let mut stops = 0;
     for phase in 2.. {
@@ -106,9 +109,6 @@ fn an_import_is_the_same_whatever_the_budget_and_continues() {
     }
     assert!(stops >= 5, "{stops}");
     assert_eq!(files(&out), whole);
-    let plan =
-        source.plan(&BuildOptions { memory_budget: 1_000_000, ..source.options() }, &dir.path().join("x"));
-    assert!(plan.unwrap_err().to_string().contains("a memory budget of 1000000 bytes is too small"));
 }
 
 #[test]
@@ -392,4 +392,85 @@ fn what_has_no_counterpart_is_refused_with_the_reason() {
     std::fs::remove_file(norm).unwrap();
     put(&prefix, "_disk.index_pq_pivots.bin", b"");
     assert!(refusal(&DiskAnnFiles::new(&prefix)).contains("compressed vectors"));
+}
+
+/// A navigation graph over every tenth node, backwards: a ring with one more edge each.
+fn mem_index(tags: &[u32]) -> (Vec<u8>, Vec<u8>) {
+    let count = tags.len() as u32;
+    let mut lists: Vec<u8> = Vec::new();
+    for node in 0..count {
+        let list = [(node + 1) % count, (node + 5) % count];
+        lists.extend([2, list[0], list[1]].iter().flat_map(|word| word.to_le_bytes()));
+    }
+    let mut bytes = (24 + lists.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(8u32.to_le_bytes());
+    bytes.extend(3u32.to_le_bytes());
+    bytes.extend(0u64.to_le_bytes());
+    bytes.extend(lists);
+    (bytes, array(count, 1, bytemuck::cast_slice(tags)))
+}
+
+#[test]
+fn the_navigation_graph_is_taken_over_in_any_order_of_rows() {
+    let foreign = bytes();
+    let tags: Vec<u32> = (0..29).map(|at| 289 - 10 * at).collect();
+    let (index, tag_file) = mem_index(&tags);
+    for (partitioned, packing) in
+        [(false, Packing::ById), (true, Packing::ById), (true, Packing::PageShuffle)]
+    {
+        let dir = tempfile::tempdir().unwrap();
+        let prefix = foreign.write(dir.path());
+        put(&prefix, "_mem.index", &index);
+        put(&prefix, "_mem.index.tags", &tag_file);
+        if partitioned {
+            put(&prefix, "_partition.bin", &partition(foreign.per_sector(), &shuffled(&foreign)));
+            put(&prefix, "_disk.index", &foreign.disk(&shuffled(&foreign)));
+        }
+        let source = open(&prefix);
+        let out = dir.path().join("index");
+        let options = BuildOptions { packing, ..source.options() };
+        assert!(source.keeps_mem_graph(&options));
+        build_from_graph(&source, &out, &options, &Silent).unwrap();
+        assert_sound(&out, ROWS as u64);
+        let directory = IndexDirectory::open(&out).unwrap();
+        let keys = directory.keys().unwrap().unwrap_or_else(|| (0..ROWS as u64).collect());
+        let found = directory.mem_graph().unwrap().unwrap();
+        let tag = |place: u32| keys[found.nodes[place as usize] as usize] as u32;
+        assert_eq!(found.entry.map(tag), Some(tags[3]));
+        for place in 0..29 {
+            let node = tags.iter().position(|&own| own == tag(place)).unwrap();
+            let list: Vec<u32> = found.list(place as usize).iter().map(|&other| tag(other)).collect();
+            assert_eq!(list, [tags[(node + 1) % 29], tags[(node + 5) % 29]], "{packing} {place}");
+        }
+    }
+}
+
+#[test]
+fn broken_navigation_graphs_are_refused() {
+    let tags: Vec<u32> = (0..29).map(|at| 289 - 10 * at).collect();
+    let (index, tag_file) = mem_index(&tags);
+    let cases: [(&str, (usize, u32), &str); 9] = [
+        ("_mem.index", (0, 7), "the file size in the header is 7"),
+        ("_mem.index", (8, 0), "the largest degree is 0"),
+        ("_mem.index", (8, 1), "a degree is 2 in node 0, expected at most 1"),
+        ("_mem.index", (12, 29), "the entry point is 29"),
+        ("_mem.index", (16, 1), "the number of frozen points is 1"),
+        ("_mem.index", (28, 29), "a neighbour is 29 in node 0"),
+        ("_mem.index.tags", (0, 28), "the length in bytes is"),
+        ("_mem.index.tags", (8, 290), "a tag is 290, expected a point of the disk index, below 290"),
+        ("_mem.index.tags", (8, 279), "a tag is 279 twice"),
+    ];
+    for (rest, patch, expected) in cases {
+        let dir = tempfile::tempdir().unwrap();
+        let prefix = bytes().write(dir.path());
+        put(&prefix, "_mem.index", &index);
+        put(&prefix, "_mem.index.tags", &tag_file);
+        let path = patched(&prefix, rest, patch);
+        let error = refusal(&DiskAnnFiles::new(&prefix));
+        assert!(error.contains(expected) && error.contains(path.to_str().unwrap()), "{patch:?}: {error}");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let prefix = bytes().write(dir.path());
+    put(&prefix, "_mem.index", &index);
+    assert!(open(&prefix).notes()[0].contains("no _mem.index.tags"));
 }

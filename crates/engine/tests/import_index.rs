@@ -4,7 +4,7 @@
 mod building;
 
 use building::{assert_sound, build_sound, clustered, file, files, graph, options};
-use gleann::{BuildOptions, GraphSource, build_from_graph};
+use gleann::{BuildOptions, CodePlacement, GraphSource, MemGraphOptions, Packing, build_from_graph};
 use gleann_storage::IndexDirectory;
 use gleann_vector::{Element, Metric, Silent};
 use std::path::{Path, PathBuf};
@@ -129,4 +129,57 @@ fn another_graph_and_a_damaged_source_are_refused() {
     assert!(error.to_string().contains("block 0 at byte 4096"), "{error}");
     let nothing = GraphSource::from_index(dir.path()).unwrap_err().to_string();
     assert!(nothing.contains("is not an index directory"), "{nothing}");
+}
+
+/// Every record by its key: vector, and the keys of its neighbours.
+fn by_key(out: &Path) -> Vec<(Vec<u8>, Vec<u64>)> {
+    let index = IndexDirectory::open(out).unwrap();
+    let keys = index.keys().unwrap().unwrap_or_else(|| (0..ROWS as u64).collect());
+    let mut records = vec![Default::default(); ROWS];
+    let read = index.graph().unwrap().for_each_record(&Silent, |node, record| {
+        let list = record.neighbours().map(|id| keys[id as usize]).collect();
+        records[keys[node.0 as usize] as usize] = (record.vector::<u8>().to_vec(), list);
+    });
+    read.unwrap();
+    records
+}
+
+#[test]
+fn every_layout_is_reached_from_every_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = dir.path().join("first");
+    build_sound(&file(dir.path(), &clustered::<u8>(ROWS, 20, 5)), &first, &options(Metric::L2));
+    let shuffled = |options| BuildOptions { packing: Packing::PageShuffle, ..options };
+    let in_records = |options| BuildOptions { codes: CodePlacement::Record, ..shuffled(options) };
+    let without = |options| BuildOptions { codes: CodePlacement::Off, ..options };
+    let navigated = |options| {
+        let mem_graph = Some(MemGraphOptions { share: 0.1, degree: 8, list: 16, ..Default::default() });
+        BuildOptions { mem_graph, ..shuffled(options) }
+    };
+    let layouts: [(&str, &dyn Fn(BuildOptions) -> BuildOptions); 4] =
+        [("shuffled", &shuffled), ("records", &in_records), ("without", &without), ("navigated", &navigated)];
+    let plain = derive_unchecked(&first, &dir.path().join("plain"), |options| options);
+    let records = by_key(&first);
+    for (name, layout) in layouts {
+        let there = derive_unchecked(&first, &dir.path().join(name), layout);
+        assert_eq!(by_key(&there), records, "{name}");
+        // An index without codes has no codebook to give: what is trained again is another build.
+        let back = derive_unchecked(&there, &dir.path().join(format!("{name}-back")), |options| {
+            BuildOptions { pq_bytes: 8, ..options }
+        });
+        match name {
+            "without" => assert_eq!(files(&back)["graph.gln"][4096..], files(&plain)["graph.gln"][4096..]),
+            _ => assert_eq!(files(&back), files(&plain), "{name}"),
+        }
+        let again = derive_unchecked(&there, &dir.path().join(format!("{name}-again")), layout);
+        assert_eq!(files(&again), files(&there), "{name}");
+    }
+}
+
+/// [`derive`] where codes may be elsewhere.
+fn derive_unchecked(from: &Path, to: &Path, change: impl FnOnce(BuildOptions) -> BuildOptions) -> PathBuf {
+    let source = GraphSource::from_index(from).unwrap();
+    build_from_graph(&source, to, &change(source.options()), &Silent).unwrap();
+    assert_eq!(gleann::check_index(to, &Silent).unwrap().problems, []);
+    to.to_owned()
 }

@@ -62,7 +62,7 @@ impl<T: Element> Run<'_, T> {
     }
 
     /// What the graph walks by: codes; vectors where the index has none.
-    fn points(&self, vectors: &Matrix<T>) -> Result<(PointFormat, Matrix<u8>), BuildError> {
+    pub(crate) fn points(&self, vectors: &Matrix<T>) -> Result<(PointFormat, Matrix<u8>), BuildError> {
         if self.manifest.codes == CodeFormat::None {
             let mut bytes =
                 Matrix::zeroed(vectors.rows(), size_of_val(vectors.as_slice()) / vectors.rows().max(1));
@@ -98,7 +98,11 @@ impl<T: Element> Run<'_, T> {
 }
 
 /// The graph in the form of its file. Rows are as long as the longest list.
-fn stored(nodes: Vec<u32>, (format, points): (PointFormat, Matrix<u8>), graph: &Graph) -> StoredMemGraph {
+pub(crate) fn stored(
+    nodes: Vec<u32>,
+    (format, points): (PointFormat, Matrix<u8>),
+    graph: &Graph,
+) -> StoredMemGraph {
     let degree = graph.degree_histogram().len().saturating_sub(1).max(1);
     let mut lists = vec![0; nodes.len() * (degree + 1)];
     for (id, row) in (0..).zip(lists.chunks_exact_mut(degree + 1)) {

@@ -36,6 +36,7 @@ mod work;
 pub(crate) use adjacency::AdjacencyWriter;
 pub use code_placement::{CodePlacement, UnknownPlacement};
 pub use error::BuildError;
+pub(crate) use mem_graph::stored as stored_mem_graph;
 pub use mem_graph_options::{MemGraphOptions, MemGraphPlan, Sampling};
 pub use memory::MEMORY_OVERHEAD;
 pub use options::BuildOptions;

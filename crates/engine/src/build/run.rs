@@ -24,7 +24,7 @@ pub(crate) const ADJACENCY: &str = "adjacency";
 pub(crate) const REPAIRED: &str = "adjacency.repaired";
 
 /// Inputs that the manifest has no field for: they go into its options.
-const MANIFEST_OPTIONS: [&str; 11] = [
+const MANIFEST_OPTIONS: [&str; 12] = [
     "version",
     "training_rows",
     "shards",
@@ -34,6 +34,7 @@ const MANIFEST_OPTIONS: [&str; 11] = [
     "mem_graph",
     import::GRAPH,
     import::CODEBOOK,
+    import::MEM_GRAPH_OF,
     "shuffle_capacity",
     "shuffle_cut",
 ];
@@ -234,6 +235,9 @@ impl<T: Element> Run<'_, T> {
             self.phase(Phase::Shuffle, |run| run.shuffle(&plan))?;
         }
         self.phase(Phase::Pages, Self::write_pages)?;
+        if let Some(given) = self.input.given.and_then(|source| source.mem_graph_for(self.options)) {
+            self.phase(Phase::MemGraph, |run| run.copy_mem_graph(given))?;
+        }
         for name in [self.repaired_file(), ORDER, CODES] {
             self.work.remove(name)?;
         }

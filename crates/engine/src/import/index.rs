@@ -6,7 +6,7 @@ use super::source::{GRAPH, SourceParts, are_row_numbers};
 use super::{GraphSource, ImportError};
 use crate::build::{BuildError, BuildOptions};
 use gleann_quant::Codebook;
-use gleann_storage::{IndexDirectory, Manifest};
+use gleann_storage::{IndexDirectory, IndexKind, Manifest};
 use gleann_vector::Key;
 use std::path::Path;
 
@@ -19,6 +19,10 @@ impl GraphSource {
     pub fn from_index(dir: &Path) -> Result<Self, BuildError> {
         let directory = IndexDirectory::open(dir)?;
         let manifest = directory.manifest();
+        if manifest.kind != IndexKind::Graph {
+            let what = "it holds postings (SPANN) and no graph to take over; build a graph over its vectors";
+            return Err(ImportError::unsupported(dir, what).into());
+        }
         let (order, keys) = match directory.keys()? {
             None => (None, None),
             Some(keys) => by_key(dir, &keys)?,
@@ -36,6 +40,7 @@ impl GraphSource {
             element: manifest.layout.element(),
             entry: manifest.entry.map(|node| row(node.0)),
             codebook,
+            mem_graph: None,
             graph: Some(graph.unwrap_or_else(|| manifest.build_id.to_string())),
             options: options_of(manifest, keys),
             known: true,

@@ -1,9 +1,10 @@
 //! A graph that is there already.
 
 use super::ImportError;
+use super::mem_graph::GivenMemGraph;
 use super::nodes::Nodes;
 use super::order::RowOrder;
-use crate::build::{BuildError, BuildOptions, BuildPlan, BuildReport, run_given};
+use crate::build::{BuildError, BuildOptions, BuildPlan, BuildReport, CodePlacement, run_given};
 use gleann_graph::Rows;
 use gleann_quant::Codebook;
 use gleann_vector::{ContentHash, ElementType, Fingerprint, Key, Metric, Progress, RowSource, SourceError};
@@ -22,6 +23,8 @@ pub(crate) struct SourceParts {
     pub order: Option<RowOrder>,
     /// The codebook, where it is one of ours.
     pub codebook: Option<Codebook>,
+    /// A navigation graph over some of the rows.
+    pub mem_graph: Option<GivenMemGraph>,
     /// The hash of the source's own build, or `None` where the file itself is to be hashed.
     pub graph: Option<String>,
     /// What a build takes over, the keys of the rows among it.
@@ -93,6 +96,15 @@ impl GraphSource {
         self.codebook_for(options).is_some()
     }
 
+    /// Whether a build with `options` keeps the source's navigation graph; a wanted one takes its place.
+    pub fn keeps_mem_graph(&self, options: &BuildOptions) -> bool {
+        self.mem_graph_for(options).is_some()
+    }
+
+    pub(crate) fn mem_graph_for(&self, options: &BuildOptions) -> Option<&GivenMemGraph> {
+        self.parts.mem_graph.as_ref().filter(|_| options.mem_graph.is_none())
+    }
+
     /// Plans the build; reads no data.
     ///
     /// # Errors
@@ -105,17 +117,22 @@ impl GraphSource {
     pub(crate) fn given(&self, options: &BuildOptions) -> Given {
         let order = self.parts.order.as_ref().map_or(0, RowOrder::bytes);
         let keys = self.parts.options.keys.as_ref().map_or(0, |keys| 8 * keys.len() as u64);
+        let mem_graph = self.parts.mem_graph.as_ref().map_or(0, GivenMemGraph::memory_bytes);
         let block = self.parts.nodes.block_bytes() as u64;
         let places = match &self.parts.nodes {
             Nodes::Index(_) => 0,
             Nodes::DiskAnn(file) => file.memory_bytes(),
         };
-        Given { bytes: order + keys + places + block, codebook: self.keeps_codebook(options) }
+        Given { bytes: order + keys + places + mem_graph + block, codebook: self.keeps_codebook(options) }
     }
 
     /// The codebook of a build with `options`, where it is the source's.
     pub(crate) fn codebook_for(&self, options: &BuildOptions) -> Option<&Codebook> {
-        let fits = |book: &&Codebook| book.chunks() == options.pq_bytes && book.metric() == options.metric;
+        let fits = |book: &&Codebook| {
+            options.codes != CodePlacement::Off
+                && book.chunks() == options.pq_bytes
+                && book.metric() == options.metric
+        };
         self.parts.codebook.as_ref().filter(fits)
     }
 
@@ -158,10 +175,11 @@ impl GraphSource {
     }
 }
 
-/// Names of the inputs that say where graph and codebook come from.
+/// Names of the inputs that say where graph, codebook and navigation graph come from.
 pub(crate) const GRAPH: &str = "graph";
 pub(crate) const CODEBOOK: &str = "codebook";
-/// Their values where the build makes both.
+pub(crate) const MEM_GRAPH_OF: &str = "mem_graph_of";
+/// Their values where the build makes them.
 const BUILT: &str = "built";
 const TRAINED: &str = "trained";
 
@@ -170,7 +188,7 @@ pub(crate) fn is_own(value: &str) -> bool {
     matches!(value, BUILT | TRAINED)
 }
 
-/// Inputs of a build that tell graphs and codebooks of different origin apart.
+/// Inputs of a build that tell graphs and the like of different origin apart.
 ///
 /// # Errors
 /// The source cannot be read.
@@ -178,11 +196,14 @@ pub(crate) fn identity(
     source: Option<&GraphSource>,
     options: &BuildOptions,
     progress: &dyn Progress,
-) -> Result<[(&'static str, String); 2], BuildError> {
+) -> Result<[(&'static str, String); 3], BuildError> {
     let graph = source.map(|source| source.graph_identity(progress)).transpose()?;
     let codebook = source.and_then(|source| source.codebook_for(options));
     let codebook = codebook.map(|book| hash(&book.to_bytes())).transpose()?;
+    let mem_graph = source.and_then(|source| source.mem_graph_for(options));
+    let mem_graph = mem_graph.map(|given| hash(&given.to_bytes())).transpose()?;
     Ok([
+        (MEM_GRAPH_OF, mem_graph.map_or(BUILT.into(), |hash| hash.to_string())),
         (GRAPH, graph.unwrap_or_else(|| BUILT.into())),
         (CODEBOOK, codebook.map_or(TRAINED.into(), |hash| hash.to_string())),
     ])

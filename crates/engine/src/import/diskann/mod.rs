@@ -6,9 +6,11 @@ mod disk_file;
 mod element;
 mod files;
 mod header;
+mod mem_index;
 mod open;
 mod partition;
 mod pivots;
+mod words;
 
 pub(crate) use description::Description;
 pub(crate) use disk_file::{DiskFile, DiskNode};

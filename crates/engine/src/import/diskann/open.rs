@@ -1,5 +1,6 @@
 //! An index of DiskANN's family as a source of a build.
 
+use super::super::mem_graph::GivenMemGraph;
 use super::super::nodes::Nodes;
 use super::super::order::RowOrder;
 use super::super::source::SourceParts;
@@ -10,6 +11,7 @@ use super::disk_file::DiskFile;
 use super::element::{agreement, agrees, possible, sampled};
 use super::files::DiskAnnFiles;
 use super::header::Header;
+use super::mem_index::read_mem_index;
 use super::partition::Partition;
 use super::pivots::{CodeFile, Pivots};
 use crate::build::{BuildError, BuildOptions};
@@ -101,6 +103,7 @@ impl<'a> Opening<'a> {
         self.judge_codebook()?;
         self.settle_metric()?;
         self.note_others()?;
+        let mem_graph = self.mem_graph()?;
         let codebook = self.codebook();
         let order = self.partition.take().map(|found| found.order);
         let keys = self.keys(order.as_deref())?;
@@ -114,6 +117,7 @@ impl<'a> Opening<'a> {
             order,
             options: self.options(dim, codebook.as_ref(), keys),
             codebook,
+            mem_graph,
             graph: None,
             known: false,
             notes: self.notes,
@@ -263,10 +267,25 @@ impl<'a> Opening<'a> {
             )),
             _ => {}
         }
-        if self.files.existing("_mem.index").is_some() {
-            self.notes.push("the in-memory graph is not taken over; --mem-graph makes one".into());
-        }
         Ok(())
+    }
+
+    /// The navigation graph, with its nodes as rows.
+    fn mem_graph(&mut self) -> Result<Option<GivenMemGraph>, ImportError> {
+        let Some(index) = self.files.existing("_mem.index") else { return Ok(None) };
+        let Some(tags) = self.files.existing("_mem.index.tags") else {
+            let note =
+                "there is no _mem.index.tags to tell which vectors _mem.index is over: it is not taken over";
+            self.notes.push(note.into());
+            return Ok(None);
+        };
+        let mut graph = read_mem_index(&index, &tags, self.disk.nodes())?;
+        if let Some(found) = &self.partition {
+            let mut row_of_node = vec![0u32; found.order.len()];
+            found.order.iter().zip(0..).for_each(|(&node, row)| row_of_node[node as usize] = row);
+            graph.rows.iter_mut().for_each(|row| *row = row_of_node[*row as usize]);
+        }
+        Ok(Some(graph))
     }
 
     /// The keys of rows, unless they are row numbers.

@@ -6,6 +6,7 @@
 use super::super::ImportError;
 use super::array::ArrayFile;
 use super::header::Header;
+use super::words::Words;
 
 /// What an aligned file has where a page has no node.
 const NOBODY: u32 = u32::MAX;
@@ -140,32 +141,5 @@ impl<'a> Filling<'a> {
         }
         order.extend_from_slice(&rest);
         Ok(Partition { order, places, pages, gaps: gaps.saturating_sub(1) })
-    }
-}
-
-/// Numbers of 32 bits, one after the other.
-struct Words<'a> {
-    file: &'a ArrayFile,
-    offset: u64,
-    buffer: Vec<u32>,
-    position: usize,
-}
-
-impl<'a> Words<'a> {
-    fn new(file: &'a ArrayFile, offset: u64) -> Self {
-        Self { file, offset, buffer: Vec::new(), position: 0 }
-    }
-
-    fn next(&mut self) -> Result<u32, ImportError> {
-        if self.position == self.buffer.len() {
-            // At least one: what lies beyond the end of the file is an error of its own.
-            let left = (self.file.length.saturating_sub(self.offset) / 4).clamp(1, 1 << 16);
-            self.buffer.resize(left as usize, 0);
-            self.file.read(self.offset, &mut self.buffer)?;
-            self.offset += 4 * left;
-            self.position = 0;
-        }
-        self.position += 1;
-        Ok(self.buffer[self.position - 1])
     }
 }
