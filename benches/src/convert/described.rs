@@ -30,9 +30,13 @@ impl Scale {
 /// A data set that can be converted.
 #[derive(Debug)]
 pub struct Described {
+    /// The vectors.
     pub base: Table,
+    /// The queries.
     pub query: Table,
+    /// The metric they are compared by.
     pub metric: Metric,
+    /// The scale of the distances in the file.
     pub scale: Scale,
 }
 

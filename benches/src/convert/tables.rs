@@ -14,22 +14,32 @@ pub struct Tables {
 /// A data set of vectors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
+    /// Its name in the file.
     pub name: &'static str,
+    /// Vectors.
     pub rows: u64,
+    /// Elements a vector.
     pub columns: u64,
     /// The element type it becomes: f64 becomes f32.
     pub element: ElementType,
+    /// The element type it has.
     pub stored: Stored,
 }
 
 /// Element types of a file that can become ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stored {
+    /// 32-bit floating point.
     F32,
+    /// 64-bit floating point.
     F64,
+    /// Unsigned bytes.
     U8,
+    /// Signed bytes.
     I8,
+    /// 32-bit integers.
     I32,
+    /// 64-bit integers.
     I64,
 }
 
