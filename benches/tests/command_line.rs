@@ -195,13 +195,13 @@ fn presets_run_side_by_side_where_the_index_has_what_they_need() {
 fn the_study_runs_on_a_sample_and_goes_on_where_it_stopped() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
-    let line = "run-bench reproduce io-fig11 --dataset sift-sample --rows 2000 --rounds 1 --seconds 0.001 \
+    let line = "run-bench reproduce io-fig11 --dataset sift-sample --rows 1000 --queries 20 --rounds 1 --seconds 0.001 \
                 --allow-buffered --work w --threads 1";
     let first = done(here, line);
     for part in [
         "Baseline",
         "DynamicWidth",
-        "sift-sample (the paper's SIFT), 2000 rows",
+        "sift-sample (the paper's SIFT), 1000 rows",
         "| 5 | Pipeline reads",
         "Findings",
     ] {
@@ -217,7 +217,7 @@ fn the_study_runs_on_a_sample_and_goes_on_where_it_stopped() {
     for file in ["io-fig11.md", "findings.md", "measured.toml", "figures/io-fig11-sift-sample.svg"] {
         assert!(here.join("w").join(file).exists(), "{file}");
     }
-    let advice = done(here, "advise --data w/sift-sample-2000/missing.u8bin --memory 4GiB --help");
+    let advice = done(here, "advise --data w/sift-sample-1000/missing.u8bin --memory 4GiB --help");
     assert!(advice.contains("--concurrency"));
     assert!(refused(here, "run-bench reproduce io-fig22 --dataset deep96").contains("dataset get deep96"));
     assert!(refused(here, "run-bench reproduce io-fig99").contains("io-fig22"));

@@ -30,6 +30,9 @@ pub struct ReproduceArgs {
     /// Take the first N rows of every set
     #[arg(long, value_name = "N")]
     rows: Option<u64>,
+    /// Ask the first N queries of every set only
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    queries: Option<u32>,
     /// Time for all of it, such as 30min or 2h: rows, rounds and list lengths are scaled down to fit
     #[arg(long, value_parser = parse_time)]
     time: Option<f64>,
@@ -116,6 +119,7 @@ fn outcome(
         work: args.work.clone(),
         threads: args.threads,
         in_flight: args.in_flight,
+        queries: args.queries,
         wish,
         allow_buffered: args.allow_buffered,
     };

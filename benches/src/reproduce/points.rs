@@ -20,6 +20,8 @@ pub struct Settings {
     pub threads: u32,
     /// Searches a core interleaves, where many are asked for.
     pub in_flight: u32,
+    /// Ask the first so many queries only.
+    pub queries: Option<u32>,
     /// What is wanted.
     pub wish: Wish,
     /// Whether reads through the page cache are measured.
@@ -120,9 +122,10 @@ fn key(
 ) -> String {
     let (open, search) = (&point.open, point.search);
     format!(
-        "{}-{}, {}, k {}, {open}, {search}, {} s",
+        "{}-{}, {} queries, {}, k {}, {open}, {search}, {} s",
         set.name,
         scale.rows,
+        settings.queries.map_or_else(|| "all".to_owned(), |count| count.to_string()),
         recipe.folder(),
         study.k,
         settings.wish.point_seconds
@@ -142,6 +145,7 @@ fn job(study: &Study, set: &Set, (settings, truth): (&Settings, &Path), index: &
         expectations: Vec::new(),
         load: Load::Closed,
         seconds: settings.wish.point_seconds,
+        queries: settings.queries,
         allow_buffered: settings.allow_buffered,
     }
 }
