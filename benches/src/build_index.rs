@@ -3,6 +3,7 @@
 use crate::build_spann::{Manner, SpannArgs, run_build_spann};
 use crate::given_graph::GivenGraphArgs;
 use crate::mem_graph_args::MemGraphArgs;
+use crate::preset::{Preset, System};
 use crate::progress::Console;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
@@ -24,30 +25,35 @@ pub struct BuildArgs {
     data: Option<PathBuf>,
     #[command(flatten)]
     given: GivenGraphArgs,
+    /// Build what this preset needs (a name such as octopusann, or a file); arguments given besides take the place of its
+    /// values
+    #[arg(long, value_name = "NAME")]
+    preset: Option<String>,
     /// The directory that becomes the index: new, empty, or with an interrupted build
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// How near two vectors are: l2, ip or cosine [default: l2, or that of the graph taken over]
     #[arg(long)]
     metric: Option<Metric>,
-    /// R: the most neighbours a vector has
-    #[arg(long, default_value_t = 64)]
-    degree: usize,
-    /// L: candidates kept while a vector's neighbours are sought; 1 to 2 times the degree
-    #[arg(long, default_value_t = 125)]
-    build_list: usize,
-    /// α of the prune, on squared distances
-    #[arg(long, default_value_t = 1.2)]
-    alpha: f32,
+    /// R: the most neighbours a vector has [default: 64]
+    #[arg(long)]
+    degree: Option<usize>,
+    /// L: candidates kept while a vector's neighbours are sought; 1 to 2 times the degree [default: 125]
+    #[arg(long)]
+    build_list: Option<usize>,
+    /// α of the prune, on squared distances [default: 1.2]
+    #[arg(long)]
+    alpha: Option<f32>,
     /// Bytes of the compressed vector [default: 32, or those of the graph taken over]
     #[arg(long)]
     pq_bytes: Option<usize>,
     /// Where the compressed vectors are: memory, record (beside the ids of whoever names them) or off (there are none)
-    #[arg(long, default_value = "memory")]
-    codes: CodePlacement,
-    /// Which vectors share a page: by-id (in the order of rows) or page-shuffle (neighbours)
-    #[arg(long, default_value = "by-id")]
-    packing: Packing,
+    /// [default: memory]
+    #[arg(long)]
+    codes: Option<CodePlacement>,
+    /// Which vectors share a page: by-id (in the order of rows) or page-shuffle (neighbours) [default: by-id]
+    #[arg(long)]
+    packing: Option<Packing>,
     /// Bytes of a page: 4096, 8192 or 16384 [default: 4096, or that of the index taken over]
     #[arg(long)]
     page_size: Option<usize>,
@@ -83,7 +89,9 @@ pub struct BuildArgs {
 
 /// Runs the verb.
 pub fn run_build(args: BuildArgs) -> Result<()> {
-    if args.spann.spann {
+    let preset = args.preset.as_deref().map(Preset::load).transpose()?;
+    let postings = preset.as_ref().is_some_and(|preset| preset.recipe.system == System::Spann);
+    if args.spann.spann || postings {
         let mut vectors = VectorFile::open(args.data.as_ref().context("--data is missing")?)?;
         if let Some(rows) = args.rows {
             vectors = vectors.slice(0, rows).context("--rows")?;
@@ -92,7 +100,7 @@ pub fn run_build(args: BuildArgs) -> Result<()> {
         return run_build_spann(&vectors, &args.out, &args.spann_options(vectors.rows())?, manner);
     }
     let source = Source::open(&args)?;
-    let options = args.options(&source)?;
+    let options = args.options(&source, preset.as_ref())?;
     let plan = source.plan(&options, &args)?;
     if !args.quiet {
         print_plan(&plan, &source.name(&args));
@@ -182,35 +190,51 @@ impl Source {
 }
 
 impl BuildArgs {
-    fn options(&self, source: &Source) -> Result<BuildOptions> {
+    fn options(&self, source: &Source, preset: Option<&Preset>) -> Result<BuildOptions> {
         let mut options = match source {
-            Source::Vectors(vectors) => BuildOptions {
-                metric: self.metric.unwrap_or(Metric::L2),
-                degree: self.degree,
-                build_list: self.build_list,
-                alpha: self.alpha,
-                keys: self.keys.as_ref().map(|path| read_keys(path, vectors.rows())).transpose()?,
-                ..BuildOptions::default()
-            },
-            Source::Graph(graph) => graph.options(),
+            Source::Vectors(vectors) => {
+                let base = of_preset(preset, BuildOptions::default());
+                BuildOptions {
+                    metric: self.metric.unwrap_or(base.metric),
+                    degree: self.degree.unwrap_or(base.degree),
+                    build_list: self.build_list.unwrap_or(base.build_list),
+                    alpha: self.alpha.unwrap_or(base.alpha),
+                    keys: self.keys.as_ref().map(|path| read_keys(path, vectors.rows())).transpose()?,
+                    ..base
+                }
+            }
+            // The graph's own parameters are what it was made with, whatever a preset would have made.
+            Source::Graph(graph) => {
+                let BuildOptions { degree, build_list, alpha, .. } = graph.options();
+                BuildOptions { degree, build_list, alpha, ..of_preset(preset, graph.options()) }
+            }
         };
         if self.given.from_diskann.is_some() {
-            ensure!(self.build_list > 0, "--build-list 0: expected at least 1");
-            options.build_list = self.build_list.max(options.degree);
-            options.alpha = self.alpha;
+            let build_list = self.build_list.unwrap_or(BuildOptions::default().build_list);
+            ensure!(build_list > 0, "--build-list 0: expected at least 1");
+            options.build_list = build_list.max(options.degree);
+            options.alpha = self.alpha.unwrap_or(BuildOptions::default().alpha);
         }
         options.pq_bytes = self.pq_bytes.unwrap_or(options.pq_bytes);
         options.page_size = self.page_size.unwrap_or(options.page_size);
         options.seed = self.seed.unwrap_or(options.seed);
         Ok(BuildOptions {
-            codes: self.codes,
-            packing: self.packing,
-            mem_graph: self.mem_graph.options(),
+            codes: self.codes.unwrap_or(options.codes),
+            packing: self.packing.unwrap_or(options.packing),
+            mem_graph: self.mem_graph.options().or(options.mem_graph),
             memory_budget: self.memory_budget,
             threads: self.threads,
             restart: self.restart,
             ..options
         })
+    }
+}
+
+/// What a preset needs, other things as in `base`.
+fn of_preset(preset: Option<&Preset>, base: BuildOptions) -> BuildOptions {
+    match preset {
+        Some(preset) => preset.recipe.options(base),
+        None => base,
     }
 }
 

@@ -17,7 +17,7 @@ pub struct SpannArgs {
     /// Pages of a posting, the unit of a read [default: as few as hold 60 vectors]
     #[arg(long, requires = "spann", value_name = "N")]
     posting_pages: Option<usize>,
-    /// The most vectors of a cluster before replication [default: a sixth of what a posting holds]
+    /// The most vectors of a cluster before replication [default: a quarter of what a posting holds]
     #[arg(long, requires = "spann", value_name = "N")]
     cluster: Option<usize>,
     /// The most postings a vector is in [default: 8]

@@ -105,6 +105,7 @@ fn search(name: &str, files: &SetFiles, out: &Path) -> Result<Vec<Row>> {
             expectations: Vec::new(),
             load: Load::Closed,
             seconds: 0.25,
+            queries: None,
             // A demonstration has to work wherever it is; a warning says what the numbers are worth then.
             allow_buffered: true,
         })?);

@@ -165,28 +165,43 @@ fn presets_run_side_by_side_where_the_index_has_what_they_need() {
     );
     assert!(refused(here, &line.replace("c2", "octopusann")).contains("it needs page-shuffle"));
     assert!(refused(here, &line.replace("c2", "c9")).contains("octopusann"));
+    done(here, "build-index --preset grip --data base.i8bin --out grip --degree 16 --pq-bytes 12 --quiet");
+    done(
+        here,
+        &line.replace("c2", "grip").replace("--index index", "--index grip").replace("r.jsonl", "g.jsonl"),
+    );
+    let navigated = rows(&here.join("g.jsonl"));
+    assert_eq!(
+        (navigated[1]["entry"].as_str(), navigated[1]["build"]["degree"].as_u64()),
+        (Some("memgraph:10-2"), Some(16))
+    );
     // An axis that is given replaces the preset's.
     let swept = done(here, &format!("{line} --stop exhausted,bound:10 --dry-run"));
     assert_eq!(swept.matches("bound:10").count(), 2, "{swept}");
 
     let built = "run-bench --data base.i8bin --work w --query query.i8bin --truth gt.bin --list 20 --engine mmap \
-                 --rounds 1 --allow-buffered --seconds 0.01 --preset baseline,diskann --out b.jsonl";
+                 --rounds 1 --allow-buffered --seconds 0.01 --preset baseline,diskann,octopusann,aisaq,spann --out b.jsonl";
     done(here, built);
-    assert_eq!(rows(&here.join("b.jsonl")).len(), 2);
-    assert_eq!(std::fs::read_dir(here.join("w")).unwrap().count(), 1, "both presets share an index");
+    let found = rows(&here.join("b.jsonl"));
+    for row in &found {
+        assert!(row["recall"].as_f64() > Some(0.7), "{row}");
+    }
+    let packings: Vec<&str> = found.iter().filter_map(|row| row["packing"].as_str()).collect();
+    assert_eq!(packings, ["by-id", "by-id", "page-shuffle", "by-id", "postings"]);
+    assert_eq!(std::fs::read_dir(here.join("w")).unwrap().count(), 4, "two presets share an index");
 }
 
 #[test]
 fn the_study_runs_on_a_sample_and_goes_on_where_it_stopped() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
-    let line = "run-bench reproduce io-fig11 --dataset sift-sample --rows 2000 --rounds 1 --seconds 0.001 \
+    let line = "run-bench reproduce io-fig11 --dataset sift-sample --rows 1000 --queries 20 --rounds 1 --seconds 0.001 \
                 --allow-buffered --work w --threads 1";
     let first = done(here, line);
     for part in [
         "Baseline",
         "DynamicWidth",
-        "sift-sample (the paper's SIFT), 2000 rows",
+        "sift-sample (the paper's SIFT), 1000 rows",
         "| 5 | Pipeline reads",
         "Findings",
     ] {
@@ -202,7 +217,7 @@ fn the_study_runs_on_a_sample_and_goes_on_where_it_stopped() {
     for file in ["io-fig11.md", "findings.md", "measured.toml", "figures/io-fig11-sift-sample.svg"] {
         assert!(here.join("w").join(file).exists(), "{file}");
     }
-    let advice = done(here, "advise --data w/sift-sample-2000/missing.u8bin --memory 4GiB --help");
+    let advice = done(here, "advise --data w/sift-sample-1000/missing.u8bin --memory 4GiB --help");
     assert!(advice.contains("--concurrency"));
     assert!(refused(here, "run-bench reproduce io-fig22 --dataset deep96").contains("dataset get deep96"));
     assert!(refused(here, "run-bench reproduce io-fig99").contains("io-fig22"));
@@ -220,4 +235,30 @@ fn advice_is_given_for_a_file_of_vectors() {
         "{text}"
     );
     assert!(refused(here, &line.replace("0.9", "95")).contains("--recall"));
+}
+
+#[test]
+fn postings_take_the_same_verbs() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let files = prepare(here);
+    let built =
+        done(here, "build-index --data base.i8bin --out spann --spann --posting-pages 1 --replicas 6");
+    assert!(built.contains("a vector is in"), "{built}");
+    let check = done(here, "check-index spann");
+    assert!(check.contains("sound") && check.contains("3000 vectors in"), "{check}");
+    let files = files.replace("--index index", "--index spann");
+    done(
+        here,
+        &format!("run-bench {files} --list 32 --search beam,pipe --engine mmap --rounds 1 --out s.jsonl"),
+    );
+    for row in rows(&here.join("s.jsonl")) {
+        assert!(row["recall"].as_f64() > Some(0.95), "{row}");
+        assert_eq!(row["reads_per_query"].as_f64(), Some(32.0));
+    }
+    let line = "build-index --data base.i8bin --out other";
+    assert!(refused(here, &format!("{line} --spann --degree 24")).contains("cannot be used with"));
+    assert!(refused(here, &format!("{line} --replicas 6")).contains("--spann"));
+    let dynamic = format!("run-bench {files} --list 32 --width dynamic --engine mmap --rounds 1");
+    assert!(refused(here, &dynamic).contains("give a fixed width"));
 }

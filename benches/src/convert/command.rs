@@ -70,3 +70,31 @@ fn same_file(one: &Path, other: &Path) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gleann_vector::VectorWriter;
+
+    #[test]
+    fn vector_files_change_their_form_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = folder.path().join("rows.fvecs");
+        let rows: Vec<f32> = (0..21).map(|x| x as f32 / 4.0).collect();
+        let mut writer = VectorWriter::<f32>::create(&first, FileFormat::Fvecs, 7).unwrap();
+        writer.push_rows(&rows).unwrap();
+        writer.finish().unwrap();
+        let convert = |input: &Path, out: &str| {
+            let out = folder.path().join(out);
+            let args = ConvertArgs { input: input.into(), out: out.clone(), no_truth: false, quiet: true };
+            run(args).map(|()| out)
+        };
+        let second = convert(&convert(&first, "rows.npy").unwrap(), "rows.fbin").unwrap();
+        let back = convert(&second, "back.fvecs").unwrap();
+        assert_eq!(std::fs::read(back).unwrap(), std::fs::read(&first).unwrap());
+        let refusal = |out| format!("{:#}", convert(&first, out).unwrap_err());
+        assert!(refusal("rows.u8bin").contains("f32"), "{}", refusal("rows.u8bin"));
+        assert!(refusal("rows.txt").contains("no form of vector file"));
+        assert!(refusal("rows.fvecs").contains("is the input"));
+    }
+}

@@ -34,6 +34,8 @@ pub struct BarGroup {
     pub label: String,
     /// A value a series; `None` where there is none, and no bar.
     pub values: Vec<Option<f64>>,
+    /// What the paper has in its place, drawn as an outline.
+    pub paper: Vec<Option<f64>>,
 }
 
 /// Writes the chart as an SVG file; makes its folder.
@@ -66,7 +68,8 @@ impl BarChart {
     }
 
     fn draw(&self, svg: &mut String) {
-        let values = self.groups.iter().flat_map(|group| group.values.iter().flatten().copied());
+        let values = self.groups.iter().flat_map(|group| group.values.iter().chain(&group.paper));
+        let values = values.flatten().copied();
         let y = Axis::linear(values.chain([0.0]), 6);
         let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
         let place = |value: f64| bottom - (bottom - TOP) * y.position(value);
@@ -119,6 +122,18 @@ impl BarChart {
                 number(value)
             );
         }
+        for (series, value) in group.paper.iter().enumerate() {
+            let Some(value) = value.filter(|value| value.is_finite()) else { continue };
+            let (x, y) = (first + bar * series as f64, place(value));
+            let _ = writeln!(
+                svg,
+                "<path class=\"paper\" d=\"M{x:.1} {bottom}V{y:.1}h{:.1}V{bottom}\"><title>{} · {}, the paper\n{}</title></path>",
+                bar * 0.94,
+                escape(&self.series[series]),
+                escape(&group.label),
+                number(value)
+            );
+        }
         let _ = writeln!(
             svg,
             "<text class=\"axis\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
@@ -140,12 +155,17 @@ mod tests {
             y_title: "pages".into(),
             series: vec!["one".into(), "two".into()],
             groups: vec![
-                BarGroup { label: "sift".into(), values: vec![Some(10.0), Some(5.0)] },
-                BarGroup { label: "gist".into(), values: vec![None, Some(20.0)] },
+                BarGroup {
+                    label: "sift".into(),
+                    values: vec![Some(10.0), Some(5.0)],
+                    paper: vec![None, Some(4.0)],
+                },
+                BarGroup { label: "gist".into(), values: vec![None, Some(20.0)], paper: Vec::new() },
             ],
         };
         let svg = chart.to_svg();
         assert_eq!(svg.matches("class=\"bar\"").count(), 3);
+        assert_eq!(svg.matches("class=\"paper\"").count(), 1);
         assert!(svg.contains("A &amp; B") && svg.contains("two · gist") && !svg.contains("NaN"));
         let empty = BarChart { groups: Vec::new(), ..chart };
         assert!(!empty.to_svg().contains("NaN"));

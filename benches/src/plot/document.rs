@@ -23,7 +23,7 @@ pub struct Figure {
 pub const STYLE: &str = "text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;fill:#222}\
 .heading{font-size:18px;font-weight:600}.shared{font-size:13px;fill:#555}.title{font-size:14px;font-weight:600}\
 .tick{font-size:12px;fill:#444}.axis{font-size:13px}.legend{font-size:13px}\
-.grid{stroke:#e4e4e4;fill:none}.frame{stroke:#555;fill:none}.line{fill:none;stroke-width:2}";
+.paper{fill:none;stroke:#222;stroke-width:1.5;stroke-dasharray:4 3}.grid{stroke:#e4e4e4;fill:none}.frame{stroke:#555;fill:none}.line{fill:none;stroke-width:2}";
 
 const LEGEND_ROW: f64 = 22.0;
 /// Where headings and legends begin.

@@ -122,9 +122,8 @@ impl Preset {
 
 #[cfg(test)]
 mod tests {
-    use super::super::recipe::{Codes, Packing};
     use super::*;
-    use gleann::{CachePolicy, Expansion, SearchKind, Width};
+    use gleann::{CachePolicy, CodePlacement, Expansion, Packing, SearchKind, Width};
 
     #[test]
     fn every_preset_is_legal_and_named_as_its_file() {
@@ -165,11 +164,11 @@ mod tests {
             let preset = Preset::load(name).unwrap();
             let (recipe, search) = (&preset.recipe, preset.search);
             let found = [
-                recipe.codes != Codes::Off,
+                recipe.codes != CodePlacement::Off,
                 preset.open.cache != CachePolicy::None,
                 search.entry != Entry::Medoid,
                 recipe.packing == Packing::PageShuffle,
-                recipe.codes == Codes::Record,
+                recipe.codes == CodePlacement::Record,
                 matches!(search.width, Width::Dynamic { .. }),
                 search.search == SearchKind::Pipe,
                 matches!(search.expansion, Expansion::Page { .. }),

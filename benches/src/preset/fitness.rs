@@ -1,9 +1,10 @@
 //! Whether an index has what a preset needs.
 
 use super::Preset;
-use super::recipe::{Codes, Packing, Recipe, System};
+use super::recipe::{Recipe, System};
 use anyhow::{Result, bail};
-use gleann_storage::{CodeFormat, IndexDirectory, MemberKind};
+use gleann::{CodePlacement, Packing};
+use gleann_storage::{CodeFormat, IndexDirectory, IndexKind, MemberKind};
 use std::path::{Path, PathBuf};
 
 /// An index that is there, as far as presets care.
@@ -16,7 +17,7 @@ pub struct Built {
     /// Which vector lies where.
     pub packing: Packing,
     /// Where codes are.
-    pub codes: Codes,
+    pub codes: CodePlacement,
     /// Whether it has a navigation graph.
     pub mem_graph: bool,
 }
@@ -32,14 +33,17 @@ impl Built {
         let in_record = manifest.layout.code_bytes() > 0;
         Ok(Self {
             path: path.to_owned(),
-            system: System::Graph,
-            packing: manifest.packing.name().parse().map_err(anyhow::Error::msg)?,
-            codes: match manifest.codes {
-                CodeFormat::None => Codes::Off,
-                CodeFormat::Pq { .. } if in_record => Codes::Record,
-                CodeFormat::Pq { .. } => Codes::Memory,
+            system: match manifest.kind {
+                IndexKind::Graph => System::Graph,
+                IndexKind::Postings { .. } => System::Spann,
             },
-            mem_graph: manifest.members.iter().any(|member| is_mem_graph(member.kind)),
+            packing: manifest.packing,
+            codes: match manifest.codes {
+                CodeFormat::None => CodePlacement::Off,
+                CodeFormat::Pq { .. } if in_record => CodePlacement::Record,
+                CodeFormat::Pq { .. } => CodePlacement::Memory,
+            },
+            mem_graph: manifest.members.iter().any(|member| member.kind == MemberKind::MemGraph),
         })
     }
 
@@ -60,7 +64,8 @@ impl Built {
     /// What it lacks of a recipe. Sizes are not needs: a preset runs on any degree, code or page.
     fn lacks(&self, recipe: &Recipe) -> Option<String> {
         if self.system != recipe.system {
-            return Some(format!("is a {}, it needs a {}", self.system.name(), recipe.system.name()));
+            let name = |system| if system == System::Graph { "graph" } else { "spann" };
+            return Some(format!("is a {}, it needs a {}", name(self.system), name(recipe.system)));
         }
         if recipe.system == System::Spann {
             return None;
@@ -78,10 +83,6 @@ impl Built {
     }
 }
 
-fn is_mem_graph(kind: MemberKind) -> bool {
-    kind == MemberKind::MemGraph
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,8 +96,8 @@ mod tests {
             codes,
             mem_graph,
         };
-        let plain = built(Packing::ById, Codes::Memory, false);
-        let full = built(Packing::PageShuffle, Codes::Memory, true);
+        let plain = built(Packing::ById, CodePlacement::Memory, false);
+        let full = built(Packing::PageShuffle, CodePlacement::Memory, true);
         let refused = |built: &Built, name: &str| {
             built.serves(&Preset::load(name).unwrap()).err().map(|error| error.to_string())
         };

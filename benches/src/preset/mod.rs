@@ -8,5 +8,5 @@ mod workshop;
 
 pub use file::Preset;
 pub use fitness::Built;
-pub use recipe::Recipe;
+pub use recipe::{Recipe, System};
 pub use workshop::{Workshop, sharing};

@@ -1,8 +1,8 @@
 //! What a preset needs of an index, and the build options that make it.
 
 use crate::run_bench::Section;
-use anyhow::{Result, ensure};
-use gleann::{BuildOptions, MemGraphOptions, Sampling};
+use anyhow::Result;
+use gleann::{BuildOptions, CodePlacement, MemGraphOptions, Packing, Sampling, SpannOptions};
 use std::str::FromStr;
 
 /// What kind of index.
@@ -14,54 +14,17 @@ pub enum System {
     Spann,
 }
 
-/// Which vector lies where.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Packing {
-    /// In the order of the input.
-    ById,
-    /// Neighbours share pages.
-    PageShuffle,
-}
+impl FromStr for System {
+    type Err = String;
 
-/// Where codes are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Codes {
-    /// In memory.
-    Memory,
-    /// In the records, each with those of its neighbours (All-in-Storage).
-    Record,
-    /// Nowhere: full-precision traversal.
-    Off,
-}
-
-/// A named value of a closed set.
-macro_rules! names {
-    ($kind:ident, $what:literal: $($variant:ident = $name:literal),* ; $expected:literal) => {
-        impl $kind {
-            /// The name used in presets and results.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $($kind::$variant => $name,)*
-                }
-            }
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "graph" => Ok(System::Graph),
+            "spann" => Ok(System::Spann),
+            _ => Err(format!("unknown system `{text}`; expected graph or spann")),
         }
-
-        impl FromStr for $kind {
-            type Err = String;
-
-            fn from_str(text: &str) -> Result<Self, String> {
-                match text {
-                    $($name => Ok($kind::$variant),)*
-                    _ => Err(format!(concat!("unknown ", $what, " `{}`; expected ", $expected), text)),
-                }
-            }
-        }
-    };
+    }
 }
-
-names!(System, "system": Graph = "graph", Spann = "spann"; "graph or spann");
-names!(Packing, "packing": ById = "by-id", PageShuffle = "page-shuffle"; "by-id or page-shuffle");
-names!(Codes, "codes": Memory = "memory", Record = "record", Off = "off"; "memory, record or off");
 
 /// How an index is built.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -71,7 +34,7 @@ pub struct Recipe {
     /// Which vector lies where.
     pub packing: Packing,
     /// Where codes are.
-    pub codes: Codes,
+    pub codes: CodePlacement,
     /// The navigation graph, if there is one.
     pub mem_graph: Option<MemGraphOptions>,
     /// R.
@@ -91,7 +54,7 @@ impl Default for Recipe {
         Self {
             system: System::Graph,
             packing: Packing::ById,
-            codes: Codes::Memory,
+            codes: CodePlacement::Memory,
             mem_graph: None,
             degree: 64,
             build_list: 125,
@@ -118,8 +81,8 @@ impl Recipe {
     pub fn with(mut self, mut section: Section) -> Result<Self> {
         let section = &mut section;
         self.system = section.one("system", str::parse)?.unwrap_or(self.system);
-        self.packing = section.one("packing", str::parse)?.unwrap_or(self.packing);
-        self.codes = section.one("codes", str::parse)?.unwrap_or(self.codes);
+        self.packing = section.one("packing", parse)?.unwrap_or(self.packing);
+        self.codes = section.one("codes", parse)?.unwrap_or(self.codes);
         self.degree = section.count("degree", &(1..=1024))?.unwrap_or(self.degree);
         self.build_list = section.count("build_list", &(1..=65_535))?.unwrap_or(self.build_list);
         self.alpha = section.number("alpha", &(1.0..=10.0))?.unwrap_or(self.alpha);
@@ -133,31 +96,29 @@ impl Recipe {
     }
 
     /// The build options that make such an index; what a recipe does not say is as in `base`.
-    ///
-    /// # Errors
-    /// This build cannot make it.
-    pub fn options(&self, base: BuildOptions) -> Result<BuildOptions> {
-        self.possible()?;
-        Ok(BuildOptions {
+    pub fn options(&self, base: BuildOptions) -> BuildOptions {
+        BuildOptions {
             degree: self.degree as usize,
             build_list: self.build_list as usize,
             alpha: self.alpha as f32,
             pq_bytes: self.pq_bytes as usize,
+            packing: self.packing,
+            codes: self.codes,
             page_size: self.page_size as usize,
             mem_graph: self.mem_graph,
             ..base
-        })
+        }
     }
 
-    /// Whether this build can make it.
-    ///
-    /// # Errors
-    /// It cannot; the message says what is missing.
-    pub fn possible(&self) -> Result<()> {
-        ensure!(self.system == System::Graph, pending("inverted lists (spann)"));
-        ensure!(self.packing == Packing::ById, pending("packing page-shuffle"));
-        ensure!(self.codes == Codes::Memory, pending("codes outside of memory"));
-        Ok(())
+    /// The options of a build of postings; what a recipe does not say is as in `base`.
+    pub fn postings(&self, base: SpannOptions) -> SpannOptions {
+        SpannOptions { page_size: self.page_size as usize, ..base }
+    }
+
+    /// The recipe of the graph alone, from which every layout of it is derived.
+    pub fn graph(&self) -> Self {
+        let Self { system, degree, build_list, alpha, .. } = *self;
+        Self { system, degree, build_list, alpha, ..Self::default() }
     }
 
     /// A name that tells recipes apart; fit for a folder.
@@ -165,9 +126,9 @@ impl Recipe {
         let Self { packing, codes, degree, build_list, alpha, pq_bytes, page_size, .. } = self;
         let mut name = format!("{}-r{degree}-l{build_list}-a{alpha}-p{page_size}", packing.name());
         name += &match codes {
-            Codes::Memory => format!("-pq{pq_bytes}"),
-            Codes::Record => format!("-pq{pq_bytes}-in-record"),
-            Codes::Off => "-no-pq".to_owned(),
+            CodePlacement::Memory => format!("-pq{pq_bytes}"),
+            CodePlacement::Record => format!("-pq{pq_bytes}-in-record"),
+            CodePlacement::Off => "-no-pq".to_owned(),
         };
         if let Some(graph) = &self.mem_graph {
             name += &format!("-m{}", graph.share);
@@ -177,9 +138,9 @@ impl Recipe {
     }
 }
 
-/// What is said of an index that this build cannot make.
-pub fn pending(what: &str) -> String {
-    format!("this version of gleann builds no index with {what}")
+/// Parses what says itself what was expected.
+fn parse<T: FromStr<Err: std::fmt::Display>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: T::Err| error.to_string())
 }
 
 fn read_mem_graph(mut section: Section) -> Result<MemGraphOptions> {

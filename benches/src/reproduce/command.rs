@@ -30,6 +30,9 @@ pub struct ReproduceArgs {
     /// Take the first N rows of every set
     #[arg(long, value_name = "N")]
     rows: Option<u64>,
+    /// Ask the first N queries of every set only
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    queries: Option<u32>,
     /// Time for all of it, such as 30min or 2h: rows, rounds and list lengths are scaled down to fit
     #[arg(long, value_parser = parse_time)]
     time: Option<f64>,
@@ -106,6 +109,7 @@ fn outcome(
         point_seconds: args.seconds,
         seconds: args.time.map(|seconds| seconds / pairs.max(1) as f64),
         memory_budget: args.memory_budget,
+        derive: study.shared,
     };
     let recipes = recipes(study, set)?;
     let scale = scale(set, &args.work, (&recipes, &study.lists), study.variants.len(), wish)?;
@@ -115,13 +119,13 @@ fn outcome(
         work: args.work.clone(),
         threads: args.threads,
         in_flight: args.in_flight,
-        point_seconds: args.seconds,
-        memory_budget: args.memory_budget,
+        queries: args.queries,
+        wish,
         allow_buffered: args.allow_buffered,
     };
-    let measured = measure_set(study, set, &scale, &settings, store)?;
-    let fits = if study.model { model::fits(&measured.rows) } else { Vec::new() };
-    Ok(Outcome { set: set.clone(), scale, measured, fits })
+    let rows = measure_set(study, set, &scale, &settings, store)?;
+    let fits = if study.model { model::fits(&rows) } else { Vec::new() };
+    Ok(Outcome { set: set.clone(), scale, rows, fits })
 }
 
 fn tell(args: &ReproduceArgs, study: &Study, outcomes: &[Outcome]) -> Result<()> {

@@ -7,6 +7,7 @@ use super::study::Study;
 use crate::advise::{Measurement, Measurements};
 use anyhow::{Context, Result};
 use gleann_vector::VectorFile;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Recalls that are noted.
@@ -24,7 +25,9 @@ pub fn write(path: &Path, all: &[(Study, Vec<Outcome>)]) -> Result<()> {
             measurements.points.extend(points(study, outcome)?);
         }
     }
-    measurements.points.dedup_by(|a, b| (&a.preset, &a.set, a.recall) == (&b.preset, &b.set, b.recall));
+    let mut seen = BTreeSet::new();
+    let key = |point: &Measurement| (point.preset.clone(), point.set.clone(), (1e4 * point.recall) as u32);
+    measurements.points.retain(|point| seen.insert(key(point)));
     if measurements.points.is_empty() {
         return Ok(());
     }

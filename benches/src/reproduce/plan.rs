@@ -28,6 +28,8 @@ pub struct Wish {
     pub seconds: Option<f64>,
     /// Most memory a build may take.
     pub memory_budget: u64,
+    /// Whether layouts are derived from one graph.
+    pub derive: bool,
 }
 
 /// What is done.
@@ -43,10 +45,14 @@ pub struct Scale {
     pub notes: Vec<String>,
 }
 
-/// The folder of a set's indexes, and its workshop.
-pub fn workshop(set: &Set, rows: u64, work: &Path, memory_budget: u64) -> Result<Workshop> {
+/// The workshop of a set's indexes.
+///
+/// # Errors
+/// The vectors cannot be read.
+pub fn workshop(set: &Set, rows: u64, work: &Path, wish: Wish) -> Result<Workshop> {
     let folder = work.join(format!("{}-{rows}", set.name));
-    Ok(Workshop { folder, source: set.source(rows)?, metric: set.metric, memory_budget })
+    let Wish { memory_budget, derive, .. } = wish;
+    Ok(Workshop { folder, source: set.source(rows)?, metric: set.metric, memory_budget, derive })
 }
 
 /// The largest scale that fits what is wanted.
@@ -94,7 +100,7 @@ fn fitting_rows(set: &Set, work: &Path, recipes: &[Recipe], limit: (f64, Wish)) 
 
 /// Seconds until everything is built that is not there.
 fn build_seconds(set: &Set, rows: u64, work: &Path, (recipes, wish): (&[Recipe], Wish)) -> Result<f64> {
-    let shop = workshop(set, rows, work, wish.memory_budget)?;
+    let shop = workshop(set, rows, work, wish)?;
     let mut seconds = 0.0;
     if !set.has_truth(rows, &shop.folder) {
         let queries = gleann_vector::VectorFile::open(&set.query)?.rows();
@@ -131,7 +137,7 @@ mod tests {
     use crate::reproduce::sets::Stands;
 
     fn wish(rows: Option<u64>, seconds: Option<f64>) -> Wish {
-        Wish { rows, rounds: 3, point_seconds: 1.0, seconds, memory_budget: 1 << 30 }
+        Wish { rows, rounds: 3, point_seconds: 1.0, seconds, memory_budget: 1 << 30, derive: true }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What is measured on one set: the variants' indexes are made ready, then all points in alternating rounds.
 
-use super::plan::{Scale, workshop};
+use super::plan::{Scale, Wish, workshop};
 use super::sets::Set;
 use super::store::Store;
 use super::study::Study;
@@ -20,10 +20,10 @@ pub struct Settings {
     pub threads: u32,
     /// Searches a core interleaves, where many are asked for.
     pub in_flight: u32,
-    /// Seconds that a round of a point takes.
-    pub point_seconds: f64,
-    /// Most memory a build may take.
-    pub memory_budget: u64,
+    /// Ask the first so many queries only.
+    pub queries: Option<u32>,
+    /// What is wanted.
+    pub wish: Wish,
     /// Whether reads through the page cache are measured.
     pub allow_buffered: bool,
 }
@@ -40,15 +40,6 @@ struct Task {
     points: Vec<Keyed>,
 }
 
-/// What came out on one set.
-#[derive(Debug)]
-pub struct Measured {
-    /// Medians, named by variant, in the order of the variants.
-    pub rows: Vec<Row>,
-    /// Variants that could not be measured, and why.
-    pub left_out: Vec<String>,
-}
-
 /// The recipes of a study's variants on a set, those that one index may serve made one.
 ///
 /// # Errors
@@ -60,6 +51,7 @@ pub fn recipes(study: &Study, set: &Set) -> Result<Vec<Recipe>> {
 }
 
 /// Measures a study on a set. Points that the store has are not measured again.
+/// Returns medians, named by variant, in the order of the variants.
 ///
 /// # Errors
 /// A truth or an index cannot be made, or something cannot be measured.
@@ -69,11 +61,10 @@ pub fn measure_set(
     scale: &Scale,
     settings: &Settings,
     store: &mut Store,
-) -> Result<Measured> {
-    let shop = workshop(set, scale.rows, &settings.work, settings.memory_budget)?;
+) -> Result<Vec<Row>> {
+    let shop = workshop(set, scale.rows, &settings.work, settings.wish)?;
     let truth = set.truth(scale.rows, study.k, &shop.folder)?;
-    let mut left_out = Vec::new();
-    let tasks = tasks(study, set, (scale, settings), &shop, &mut left_out)?;
+    let tasks = tasks(study, set, (scale, settings), &shop)?;
     for round in 1..=scale.rounds {
         for task in &tasks {
             let job = job(study, set, (settings, &truth), &task.index);
@@ -87,7 +78,7 @@ pub fn measure_set(
     let mut rows: Vec<Row> = medians.collect();
     let place = |row: &Row| study.variants.iter().position(|variant| variant.preset.name == row.preset);
     rows.sort_by_key(|row| (place(row), row.list));
-    Ok(Measured { rows, left_out })
+    Ok(rows)
 }
 
 /// Makes the indexes, and lists what they are asked.
@@ -96,14 +87,9 @@ fn tasks(
     set: &Set,
     (scale, settings): (&Scale, &Settings),
     shop: &Workshop,
-    left_out: &mut Vec<String>,
 ) -> Result<Vec<Task>> {
     let mut tasks: Vec<Task> = Vec::new();
     for (variant, recipe) in study.variants.iter().zip(recipes(study, set)?) {
-        if let Err(reason) = recipe.possible() {
-            left_out.push(format!("{}: {reason:#}", variant.preset.name));
-            continue;
-        }
         let index = shop.index(&recipe)?;
         let open = OpenPoint {
             threads: settings.threads,
@@ -136,12 +122,13 @@ fn key(
 ) -> String {
     let (open, search) = (&point.open, point.search);
     format!(
-        "{}-{}, {}, k {}, {open}, {search}, {} s",
+        "{}-{}, {} queries, {}, k {}, {open}, {search}, {} s",
         set.name,
         scale.rows,
+        settings.queries.map_or_else(|| "all".to_owned(), |count| count.to_string()),
         recipe.folder(),
         study.k,
-        settings.point_seconds
+        settings.wish.point_seconds
     )
 }
 
@@ -157,7 +144,8 @@ fn job(study: &Study, set: &Set, (settings, truth): (&Settings, &Path), index: &
         points: Vec::new(),
         expectations: Vec::new(),
         load: Load::Closed,
-        seconds: settings.point_seconds,
+        seconds: settings.wish.point_seconds,
+        queries: settings.queries,
         allow_buffered: settings.allow_buffered,
     }
 }

@@ -5,10 +5,10 @@ use super::matched::{At, value};
 use super::measure::Measure;
 use super::model::Fit;
 use super::plan::Scale;
-use super::points::Measured;
 use super::sets::Set;
 use super::study::Study;
 use super::verdict::Verdict;
+use crate::row::Row;
 use std::fmt::Write;
 
 /// A study on one set.
@@ -18,8 +18,8 @@ pub struct Outcome {
     pub set: Set,
     /// How much was done.
     pub scale: Scale,
-    /// What was measured.
-    pub measured: Measured,
+    /// What was measured: medians, named by variant.
+    pub rows: Vec<Row>,
     /// Fits of the I/O model.
     pub fits: Vec<Fit>,
 }
@@ -27,7 +27,7 @@ pub struct Outcome {
 impl Outcome {
     /// What claims are held against.
     pub fn evidence(&self) -> Evidence<'_> {
-        Evidence { rows: &self.measured.rows, fits: &self.fits }
+        Evidence { rows: &self.rows, fits: &self.fits }
     }
 
     /// What the set is called, with what it stands for.
@@ -46,10 +46,7 @@ pub fn markdown(study: &Study, outcomes: &[Outcome]) -> String {
         for note in &outcome.scale.notes {
             let _ = writeln!(text, "- scaled down: {note}");
         }
-        for reason in &outcome.measured.left_out {
-            let _ = writeln!(text, "- left out: {reason}");
-        }
-        if !(outcome.scale.notes.is_empty() && outcome.measured.left_out.is_empty()) {
+        if !outcome.scale.notes.is_empty() {
             text.push('\n');
         }
         text += &table(study, outcome);

@@ -111,6 +111,8 @@ pub struct Job {
     pub load: Load,
     /// Seconds that a round of a point takes at least, about.
     pub seconds: f64,
+    /// Ask the first so many queries only.
+    pub queries: Option<u32>,
     /// Whether reads through the page cache are measured.
     pub allow_buffered: bool,
 }
@@ -226,6 +228,7 @@ pub(super) fn prepare(args: &RunBenchArgs, experiment: Experiment) -> Result<Job
         expectations: experiment.expectations,
         load: args.rate.map_or(Load::Closed, |rate| Load::Open { rate }),
         seconds: args.seconds,
+        queries: None,
         allow_buffered: args.allow_buffered,
     })
 }

@@ -2,7 +2,7 @@
 
 use crate::row::{Environment, Place};
 use gleann::IndexInfo;
-use gleann_storage::{CodeFormat, IndexDirectory};
+use gleann_storage::{CodeFormat, IndexDirectory, IndexKind};
 use gleann_vector::cpu_report;
 use serde_json::json;
 use std::process::Command;
@@ -42,8 +42,12 @@ pub fn place(directory: &IndexDirectory, info: &IndexInfo) -> Place {
         CodeFormat::Pq { .. } if layout.code_bytes() > 0 => "record",
         CodeFormat::Pq { .. } => "memory",
     };
+    let packing = match manifest.kind {
+        IndexKind::Graph => manifest.packing.name(),
+        IndexKind::Postings { .. } => "postings",
+    };
     Place {
-        packing: manifest.packing.name().to_owned(),
+        packing: packing.to_owned(),
         codes: codes.to_owned(),
         records_per_page: Some(layout.records_per_block() as f64 / layout.pages_per_block() as f64),
         overlap_ratio: number("overlap_ratio"),

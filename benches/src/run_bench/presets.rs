@@ -67,6 +67,7 @@ fn built_jobs(args: &RunBenchArgs, presets: &[Preset]) -> Result<Option<Vec<Job>
         source: VectorFile::open(data)?,
         metric: args.presets.metric,
         memory_budget: args.presets.memory_budget,
+        derive: true,
     };
     let recipes = sharing(&presets.iter().map(|preset| preset.recipe).collect::<Vec<_>>());
     let mut jobs: Vec<Job> = Vec::new();

@@ -68,7 +68,9 @@ impl<T: Element> Workload<T> {
             truth.k
         );
         vouched(job, directory, (&Fingerprint::of(&file.source::<T>()?)?, &truth))?;
-        Ok(Self { queries, truth, keys: directory.keys()?, metric: manifest.metric, k })
+        let keys = keys_by_row(directory)?;
+        let (queries, truth) = first(job.queries, queries, truth);
+        Ok(Self { queries, truth, keys, metric: manifest.metric, k })
     }
 
     /// Recall of answers to the queries, once or several times around.
@@ -96,6 +98,45 @@ impl<T: Element> Workload<T> {
         let params = RecallParams { metric, k, n: self.k, tolerance: TOLERANCE, keys };
         Ok(Recall::measure(&self.truth, found, &params)?)
     }
+}
+
+/// The key of every row of the data, in the order of its rows; none where keys are row numbers. The keys of an index are
+/// in the order of its internal ids, which is that of the rows unless it was renumbered.
+fn keys_by_row(directory: &IndexDirectory) -> Result<Option<Vec<Key>>> {
+    let Some(keys) = directory.keys()? else { return Ok(None) };
+    if directory.manifest().packing.ids_are_rows() {
+        return Ok(Some(keys));
+    }
+    let mut seen = vec![false; keys.len()];
+    for &key in &keys {
+        let place = usize::try_from(key).ok().and_then(|row| seen.get_mut(row));
+        let row = place.filter(|seen| !**seen).with_context(|| {
+            format!(
+                "{}: it was renumbered and has keys of its own, so that nobody knows which rows its vectors are and the \
+                 truth says nothing about it; expected row numbers as keys: build it without --keys to measure it",
+                directory.path().display()
+            )
+        })?;
+        *row = true;
+    }
+    Ok(None)
+}
+
+/// The first `count` queries with their answers; all if they are fewer.
+fn first<T: Element>(
+    count: Option<u32>,
+    queries: Matrix<T>,
+    mut truth: GroundTruth,
+) -> (Matrix<T>, GroundTruth) {
+    let Some(count) = count.map(|count| count as usize).filter(|&count| count < queries.rows()) else {
+        return (queries, truth);
+    };
+    truth.queries = count;
+    truth.ids.truncate(count * truth.k);
+    if let Some(distances) = &mut truth.distances {
+        distances.truncate(count * truth.k);
+    }
+    (Matrix::from_rows(&queries.as_slice()[..count * queries.dim()], queries.dim()), truth)
 }
 
 /// Holds the side-car of the truth against index, queries and truth. Where there is none, a note says so.

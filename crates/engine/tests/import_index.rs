@@ -183,3 +183,24 @@ fn derive_unchecked(from: &Path, to: &Path, change: impl FnOnce(BuildOptions) ->
     assert_eq!(gleann::check_index(to, &Silent).unwrap().problems, []);
     to.to_owned()
 }
+
+#[test]
+fn an_empty_index_and_one_vector_have_other_layouts_too() {
+    for rows in [0, 1] {
+        let dir = tempfile::tempdir().unwrap();
+        let first = dir.path().join("first");
+        let data = gleann_vector::Matrix::<f32>::zeroed(rows, 20);
+        gleann::build_from_rows(&data, &first, &options(Metric::L2), &Silent).unwrap();
+        let there = derive_unchecked(&first, &dir.path().join("there"), |options| BuildOptions {
+            packing: Packing::PageShuffle,
+            page_size: 8192,
+            ..options
+        });
+        assert_eq!(IndexDirectory::open(&there).unwrap().manifest().nodes, rows as u32);
+        let exported = gleann::export_diskann(&there, &dir.path().join("ann"), &Default::default(), &Silent);
+        match rows {
+            0 => assert!(exported.unwrap_err().to_string().contains("it is empty")),
+            _ => assert_eq!(exported.unwrap().rows, 1),
+        }
+    }
+}

@@ -46,7 +46,8 @@ impl std::fmt::Display for SearchKind {
 /// Parameters of one search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SearchOptions {
-    /// Length L of the candidate pool: larger finds more and reads more. Raised to k where it is smaller.
+    /// Length L of the candidate pool: larger finds more and reads more. Raised to k where it is smaller. In an index of
+    /// postings: the most postings that are read.
     pub list: usize,
     /// How the search reads ahead.
     pub kind: SearchKind,

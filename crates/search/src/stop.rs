@@ -13,7 +13,8 @@ pub enum Stop {
     /// so far, by a margin of so many percent of that distance. Saves reads where a long pool is there for the few
     /// queries that need it, and many exact distances are known early (PageSearch).
     Bound {
-        /// Percent of the k-th distance.
+        /// Percent of the k-th distance; in an index of postings, of the distance of the nearest centroid, beyond
+        /// which a posting is not read.
         margin_pct: u16,
     },
 }

@@ -233,7 +233,7 @@ impl Sizes {
         if !self.shuffled {
             return self.piece_rows();
         }
-        let fit = self.budget.saturating_sub(self.beside_pages()) / 2 / self.paged_row();
+        let fit = self.budget.saturating_sub(self.beside_pages()) / 4 / self.paged_row();
         fit.clamp(1, self.rows.rows.max(1)) as usize
     }
 

@@ -86,6 +86,15 @@ pub(crate) struct Jobs {
     pub page_rows: usize,
 }
 
+/// The phases of a build, planned.
+struct Phases {
+    graph: ShardPlan,
+    training_rows: u64,
+    threads: usize,
+    memory: Vec<PhaseMemory>,
+    jobs: Jobs,
+}
+
 impl BuildOptions {
     /// Plans the build of `source` into `out`; reads no data.
     ///
@@ -112,28 +121,10 @@ impl BuildOptions {
         let layout = self.check(rows.rows, rows.dim, rows.element)?;
         Work::check_output(out)?;
         let sizes = Sizes::new(rows, self)?.beside(given.map_or(0, |given| given.bytes));
-        let graph =
-            if given.is_some() { ShardPlan::OneShot { bytes: sizes.paging() } } else { sizes.graph()? };
-        let shuffle = sizes.shuffle(&layout)?;
-        let has_codes = self.codes != CodePlacement::Off;
-        let trained = has_codes && !given.is_some_and(|given| given.codebook);
-        let wanted = self.wanted_threads();
-        let training_rows = if trained { sizes.training_rows()? } else { 0 };
-        let (train_threads, train) = if has_codes { sizes.training(training_rows, wanted) } else { (1, 0) };
-        let (encode_threads, encode) = sizes.encoding(wanted);
-        let (planned, params, shards) = match graph {
-            ShardPlan::OneShot { bytes } => (bytes, sizes.params, None),
-            ShardPlan::Sharded { shards, params, bytes, .. } => (bytes, params, Some(shards)),
-        };
-        let (threads, building) = sizes.graph_threads(planned, wanted);
-        let coding = if has_codes { &[("train", train), ("encode", encode)][..] } else { &[] };
-        let mut known = [coding, &[("graph", building)]].concat();
-        known.extend(shuffle.map(|plan| ("shuffle", plan.bytes)));
-        let mut memory = peaks(&sizes, shards, known)?;
-        let mem_graph =
-            self.mem_graph.map(|options| sizes.mem_graph(&options, self.seed, wanted)).transpose()?;
-        memory.extend(mem_graph.map(|job| PhaseMemory { phase: "memgraph", bytes: job.peak }));
-        let index_bytes = self.index_bytes(&rows, &layout) + mem_graph.map_or(0, |job| job.plan.bytes);
+        let Phases { graph, training_rows, threads, memory, jobs } = self.phases(&sizes, &layout, given)?;
+        let mem_graph = jobs.mem_graph.map(|job| job.plan);
+        let index_bytes = self.index_bytes(&rows, &layout) + mem_graph.map_or(0, |graph| graph.bytes);
+        let shuffling = jobs.shuffle.map_or(0.0, |plan| shuffle_seconds(&plan, sizes.params.degree));
         let plan = BuildPlan {
             rows: rows.rows,
             layout,
@@ -143,33 +134,59 @@ impl BuildOptions {
                 ShardPlan::OneShot { .. } => GraphPlan::OneShot,
                 ShardPlan::Sharded { shards, capacity, .. } => GraphPlan::Sharded { shards, capacity },
             },
-            mem_graph: mem_graph.map(|job| job.plan),
+            mem_graph,
             record_growth: record_growth(&layout),
-            shuffle_parts: shuffle.map_or(0, |plan| plan.parts),
+            shuffle_parts: jobs.shuffle.map_or(0, |plan| plan.parts),
             training_rows,
             memory,
             memory_budget: self.memory_budget,
             threads,
             disk_bytes: peak_disk(&rows, &layout, &graph, index_bytes) + self.placement_bytes(&rows),
             free_bytes: free_bytes(out)?.saturating_add(used_bytes(&work_directory(out))),
-            rough_seconds: shuffle.map_or(0.0, |plan| shuffle_seconds(&plan, sizes.params.degree))
+            rough_seconds: shuffling
                 + match given {
                     Some(_) => copy_cpu_seconds(&sizes, training_rows),
                     None => cpu_seconds(&sizes, &graph, training_rows) / threads as f64,
                 },
-            jobs: Jobs {
-                graph: params,
-                train_threads,
-                encode_threads,
-                piece_rows: sizes.piece_rows(),
-                partition_sample: shards.map_or(0, |shards| sizes.partition_sample(shards)),
-                merge_buffer: sizes.merge_buffer(shards.unwrap_or(1)),
-                mem_graph,
-                shuffle,
-                page_rows: sizes.page_rows(),
-            },
+            jobs,
         };
         plan.expect_room(out)
+    }
+
+    /// What every phase does within the budget, and what it takes.
+    fn phases(&self, sizes: &Sizes, layout: &Layout, given: Option<Given>) -> Result<Phases, BuildError> {
+        let graph =
+            if given.is_some() { ShardPlan::OneShot { bytes: sizes.paging() } } else { sizes.graph()? };
+        let (planned, params, shards) = match graph {
+            ShardPlan::OneShot { bytes } => (bytes, sizes.params, None),
+            ShardPlan::Sharded { shards, params, bytes, .. } => (bytes, params, Some(shards)),
+        };
+        let (has_codes, wanted) = (self.codes != CodePlacement::Off, self.wanted_threads());
+        let trained = has_codes && !given.is_some_and(|given| given.codebook);
+        let training_rows = if trained { sizes.training_rows()? } else { 0 };
+        let (train_threads, train) = if has_codes { sizes.training(training_rows, wanted) } else { (1, 0) };
+        let (encode_threads, encode) = sizes.encoding(wanted);
+        let (threads, building) = sizes.graph_threads(planned, wanted);
+        let shuffle = sizes.shuffle(layout)?;
+        let mem_graph =
+            self.mem_graph.map(|options| sizes.mem_graph(&options, self.seed, wanted)).transpose()?;
+        let coding = if has_codes { &[("train", train), ("encode", encode)][..] } else { &[] };
+        let mut known = [coding, &[("graph", building)]].concat();
+        known.extend(shuffle.map(|plan| ("shuffle", plan.bytes)));
+        let mut memory = peaks(sizes, shards, known)?;
+        memory.extend(mem_graph.map(|job| PhaseMemory { phase: "memgraph", bytes: job.peak }));
+        let jobs = Jobs {
+            graph: params,
+            train_threads,
+            encode_threads,
+            piece_rows: sizes.piece_rows(),
+            partition_sample: shards.map_or(0, |shards| sizes.partition_sample(shards)),
+            merge_buffer: sizes.merge_buffer(shards.unwrap_or(1)),
+            mem_graph,
+            shuffle,
+            page_rows: sizes.page_rows(),
+        };
+        Ok(Phases { graph, training_rows, threads, memory, jobs })
     }
 
     fn index_bytes(&self, rows: &Rows, layout: &Layout) -> u64 {

@@ -70,6 +70,9 @@ pub fn export_diskann(
     progress: &dyn Progress,
 ) -> Result<ExportReport, BuildError> {
     let source = GraphSource::from_index(dir)?;
+    if source.rows() == 0 {
+        return Err(ImportError::unsupported(dir, "it is empty, and DiskANN opens no empty index").into());
+    }
     let codebook = source.parts().codebook.as_ref().ok_or_else(|| {
         ImportError::unsupported(dir, "it has no codebook, which DiskANN needs; build it with codes")
     })?;

@@ -15,7 +15,7 @@ pub struct SpannOptions {
     pub page_size: usize,
     /// Pages of a posting, the unit of a read, 1 to 64; `None`: as few as hold 60 vectors.
     pub posting_pages: Option<usize>,
-    /// The most vectors of a cluster before replication; `None`: a sixth of what a posting holds. Smaller clusters take
+    /// The most vectors of a cluster before replication; `None`: a quarter of what a posting holds. Smaller clusters take
     /// more memory for centroids and more disk, and need fewer vectors read for the same recall.
     pub cluster: Option<usize>,
     /// The most postings a vector is in.
@@ -41,11 +41,11 @@ pub struct SpannOptions {
 
 /// Vectors that a posting should hold: room for a cluster and its replicas, at 8 KiB for 128 bytes a vector.
 const POSTING_VECTORS: usize = 60;
-/// Clusters are so many times smaller than postings.
-const ROOM: usize = 6;
+/// Clusters are so many times smaller than postings: what is left is for replicas. Measured in docs/design/spann.md.
+const ROOM: usize = 4;
 
 impl Default for SpannOptions {
-    /// L2, pages of 4096 bytes, postings of 60 vectors or a little more, clusters of a sixth of that, 8 replicas, ε₁ = 10
+    /// L2, pages of 4096 bytes, postings of 60 vectors or a little more, clusters of a quarter of that, 8 replicas, ε₁ = 10
     /// (both SPANN's), centroid graph of R = 32 and L = 64, 8 GiB, all threads, seed 0, row numbers.
     fn default() -> Self {
         Self {
