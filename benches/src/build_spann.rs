@@ -12,7 +12,9 @@ use std::path::Path;
 #[derive(Debug, Clone, Args)]
 pub struct SpannArgs {
     /// Build posting lists (SPANN) instead of a graph; all vectors must fit the memory budget
-    #[arg(long, conflicts_with_all = ["degree", "build_list", "alpha", "pq_bytes"])]
+    #[arg(long, conflicts_with_all = [
+        "degree", "build_list", "alpha", "pq_bytes", "codes", "packing", "mem_graph", "from_index", "from_diskann",
+    ])]
     pub spann: bool,
     /// Pages of a posting, the unit of a read [default: as few as hold 60 vectors]
     #[arg(long, requires = "spann", value_name = "N")]

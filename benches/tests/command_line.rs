@@ -257,7 +257,9 @@ fn postings_take_the_same_verbs() {
         assert_eq!(row["reads_per_query"].as_f64(), Some(32.0));
     }
     let line = "build-index --data base.i8bin --out other";
-    assert!(refused(here, &format!("{line} --spann --degree 24")).contains("cannot be used with"));
+    for graph_only in ["--degree 24", "--codes off", "--packing by-id", "--mem-graph 0.01"] {
+        assert!(refused(here, &format!("{line} --spann {graph_only}")).contains("cannot be used with"));
+    }
     assert!(refused(here, &format!("{line} --replicas 6")).contains("--spann"));
     let dynamic = format!("run-bench {files} --list 32 --width dynamic --engine mmap --rounds 1");
     assert!(refused(here, &dynamic).contains("give a fixed width"));

@@ -145,12 +145,17 @@ fn choose(
             "at so relaxed a recall inverted lists (preset spann) may be faster, at 1.5 to 3.4 times the disk (Finding 1)",
         );
     }
+    (by_load(question, layout, &mut because), "auto")
+}
+
+/// The last two branches: concurrency, then recall and what a page holds.
+fn by_load(question: &Question, layout: &Layout, because: &mut dyn FnMut(&str)) -> &'static str {
     if question.concurrency <= question.cores {
         because(
             "no more queries at a time than cores: latency is what counts, and PipeSearch does not wait for whole rounds of reads",
         );
         because("under more load it would read more and be slower (Findings 5 and 9)");
-        return ("pipeann", "auto");
+        return "pipeann";
     }
     because(
         "more queries at a time than cores: the disk is the limit, and fewer pages a query is what counts",
@@ -159,18 +164,18 @@ fn choose(
         because(
             "a page holds one record, so that PageShuffle and PageSearch give nothing (Finding 12); MemGraph does",
         );
-        return ("grip", "auto");
+        return "grip";
     }
     if question.recall < HIGH {
         because(
             "at moderate recall a navigation graph alone is nearly as good, and spares the shuffle (Figure 24)",
         );
-        return ("grip", "auto");
+        return "grip";
     }
     because(
         "MemGraph, PageShuffle with PageSearch, and DynamicWidth each read fewer pages, and multiply (Finding 10)",
     );
-    ("octopusann", "auto")
+    "octopusann"
 }
 
 #[cfg(test)]

@@ -184,7 +184,8 @@ mod tests {
 
     #[test]
     fn vectors_and_truth_come_over_on_our_scale() {
-        let cases: [(&str, Distance<'_>, fn(f64) -> f64, &str); 3] = [
+        type Case<'a> = (&'a str, Distance<'a>, fn(f64) -> f64, &'a str);
+        let cases: [Case<'_>; 3] = [
             ("euclidean", &euclidean, |d| d * d, "l2"),
             ("angular", &cosine, |d| 2.0 * d, "cosine"),
             ("ip", &|a, b| -dot(a, b), |d| -d, "ip"),

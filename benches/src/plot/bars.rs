@@ -122,6 +122,25 @@ impl BarChart {
                 number(value)
             );
         }
+        self.draw_paper(svg, group, (first, bar), place);
+        let _ = writeln!(
+            svg,
+            "<text class=\"axis\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+            left + width / 2.0,
+            bottom + 20.0,
+            escape(&group.label)
+        );
+    }
+
+    /// Outlines of what the paper has.
+    fn draw_paper(
+        &self,
+        svg: &mut String,
+        group: &BarGroup,
+        (first, bar): (f64, f64),
+        place: &dyn Fn(f64) -> f64,
+    ) {
+        let bottom = HEIGHT - BOTTOM;
         for (series, value) in group.paper.iter().enumerate() {
             let Some(value) = value.filter(|value| value.is_finite()) else { continue };
             let (x, y) = (first + bar * series as f64, place(value));
@@ -134,13 +153,6 @@ impl BarChart {
                 number(value)
             );
         }
-        let _ = writeln!(
-            svg,
-            "<text class=\"axis\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
-            left + width / 2.0,
-            bottom + 20.0,
-            escape(&group.label)
-        );
     }
 }
 

@@ -1,7 +1,7 @@
 //! Arguments of `run-bench reproduce`, and its course.
 
 use super::embedded::find;
-use super::plan::{Wish, scale};
+use super::plan::{Extent, Wish, scale};
 use super::points::{Settings, measure_set, recipes};
 use super::report::{Outcome, findings, markdown};
 use super::sets::{OwnArgs, Set, Stands};
@@ -112,7 +112,8 @@ fn outcome(
         derive: study.shared,
     };
     let recipes = recipes(study, set)?;
-    let scale = scale(set, &args.work, (&recipes, &study.lists), study.variants.len(), wish)?;
+    let extent = Extent { recipes: &recipes, lists: &study.lists, variants: study.variants.len() };
+    let scale = scale(set, &args.work, extent, wish)?;
     println!("{}: {} rows, {} rounds", set.name, scale.rows, scale.rounds);
     scale.notes.iter().for_each(|note| println!("  scaled down: {note}"));
     let settings = Settings {
@@ -123,7 +124,7 @@ fn outcome(
         wish,
         allow_buffered: args.allow_buffered,
     };
-    let rows = measure_set(study, set, &scale, &settings, store)?;
+    let rows = measure_set((study, set), &scale, &settings, store)?;
     let fits = if study.model { model::fits(&rows) } else { Vec::new() };
     Ok(Outcome { set: set.clone(), scale, rows, fits })
 }

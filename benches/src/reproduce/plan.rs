@@ -32,6 +32,17 @@ pub struct Wish {
     pub derive: bool,
 }
 
+/// What a study would measure.
+#[derive(Debug, Clone, Copy)]
+pub struct Extent<'a> {
+    /// Indexes.
+    pub recipes: &'a [Recipe],
+    /// List lengths.
+    pub lists: &'a [u32],
+    /// Number of variants.
+    pub variants: usize,
+}
+
 /// What is done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scale {
@@ -59,13 +70,8 @@ pub fn workshop(set: &Set, rows: u64, work: &Path, wish: Wish) -> Result<Worksho
 ///
 /// # Errors
 /// The vectors cannot be read, or hold fewer rows than were asked for.
-pub fn scale(
-    set: &Set,
-    work: &Path,
-    (recipes, lists): (&[Recipe], &[u32]),
-    variants: usize,
-    wish: Wish,
-) -> Result<Scale> {
+pub fn scale(set: &Set, work: &Path, extent: Extent, wish: Wish) -> Result<Scale> {
+    let Extent { recipes, lists, variants } = extent;
     let mut notes = Vec::new();
     let rows = match (wish.rows, wish.seconds) {
         (Some(rows), _) => {
@@ -145,7 +151,15 @@ mod tests {
         let work = tempfile::tempdir().unwrap();
         let set = Stands::load().unwrap().choose(&["sift-sample".into()], work.path()).unwrap().remove(0);
         let lists = [10, 20, 30, 40, 60, 80];
-        let of = |wish: Wish| scale(&set, work.path(), (&[Recipe::default()], &lists), 7, wish).unwrap();
+        let of = |wish: Wish| {
+            scale(
+                &set,
+                work.path(),
+                Extent { recipes: &[Recipe::default()], lists: &lists, variants: 7 },
+                wish,
+            )
+            .unwrap()
+        };
         let whole = of(wish(None, None));
         assert_eq!((whole.rows, whole.rounds, whole.lists.len()), (20_000, 3, 6));
         assert!(whole.notes.is_empty());

@@ -56,8 +56,7 @@ pub fn recipes(study: &Study, set: &Set) -> Result<Vec<Recipe>> {
 /// # Errors
 /// A truth or an index cannot be made, or something cannot be measured.
 pub fn measure_set(
-    study: &Study,
-    set: &Set,
+    (study, set): (&Study, &Set),
     scale: &Scale,
     settings: &Settings,
     store: &mut Store,

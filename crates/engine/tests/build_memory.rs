@@ -18,7 +18,7 @@ const PROGRAM: u64 = 10 << 20;
 /// With what takes most memory in the phases after the graph: an order of its own, and codes in records.
 fn frugal() -> BuildOptions {
     let mem_graph =
-        Some(MemGraphOptions { sampling: Sampling::Clustered, share: 0.1, ..MemGraphOptions::default() });
+        Some(MemGraphOptions { sampling: Sampling::Clustered, share: 0.05, ..MemGraphOptions::default() });
     BuildOptions {
         memory_budget: BUDGET,
         degree: 12,

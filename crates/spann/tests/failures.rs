@@ -87,7 +87,7 @@ fn options_that_mean_nothing_are_refused_with_the_reason() {
     let plain = SearchOptions::default();
     assert_eq!(refuse(0, plain), OptionsError::NoNeighbours);
     for (options, named) in [
-        (SearchOptions { entry: Entry::MEM_GRAPH, ..plain }, "entry memgraph:10-10 is not possible"),
+        (SearchOptions { entry: Entry::MEM_GRAPH, ..plain }, "entry memgraph:10-2 is not possible"),
         (SearchOptions { expansion: Expansion::Page { share_pct: 30 }, ..plain }, "expansion page:30"),
         (SearchOptions { width: Width::DYNAMIC, ..plain }, "give a fixed width"),
     ] {

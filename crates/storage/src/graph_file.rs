@@ -1,9 +1,10 @@
 //! Reading `graph.gln` outside of searches: single blocks, and everything in order for checks and statistics.
 
 use crate::block::{BlockError, record_bytes, verify_block};
-use crate::error::StorageError;
+use crate::error::{FieldError, StorageError};
 use crate::layout::{BlockId, Layout};
-use crate::manifest::Manifest;
+use crate::manifest::{IndexKind, Manifest};
+use crate::manifest_file::MANIFEST_NAME;
 use crate::member::MemberKind;
 use crate::member_reader::{MemberReader, PayloadReader};
 use crate::reader::ReadTarget;
@@ -29,8 +30,12 @@ impl GraphFile {
     /// Opens the graph of the index that `manifest` describes in `dir`.
     ///
     /// # Errors
-    /// The file is missing, or its length or header is not what the manifest says.
+    /// The index holds postings, or the file is missing, or its length or header is not what the manifest says.
     pub fn open(dir: &Path, manifest: &Manifest) -> Result<Self, StorageError> {
+        if manifest.kind != IndexKind::Graph {
+            return Err(FieldError::new("the kind of index", "postings", "a graph")
+                .at(&dir.join(MANIFEST_NAME), "this takes an index that was built without --spann"));
+        }
         let member = MemberReader::open(dir, manifest, MemberKind::Graph)?
             .ok_or_else(|| StorageError::MissingMember { path: dir.join(MemberKind::Graph.file_name()) })?;
         Ok(Self { member, layout: manifest.layout, nodes: manifest.nodes })

@@ -6,6 +6,7 @@ use crate::error::{FieldError, StorageError};
 use crate::header::{DAMAGED, Header};
 use crate::layout::BlockId;
 use crate::manifest::{IndexKind, Manifest};
+use crate::manifest_file::MANIFEST_NAME;
 use crate::member::{MemberEntry, MemberKind};
 use crate::member_reader::MemberReader;
 use crate::member_writer::MemberWriter;
@@ -75,7 +76,8 @@ impl PostingFile {
     pub fn open(dir: &Path, manifest: &Manifest) -> Result<Self, StorageError> {
         let path = dir.join(MemberKind::Postings.file_name());
         let IndexKind::Postings { postings, pages } = manifest.kind else {
-            return Err(FieldError::new("the kind of index", "a graph", "postings").at(&path, DAMAGED));
+            return Err(FieldError::new("the kind of index", "a graph", "postings")
+                .at(&dir.join(MANIFEST_NAME), "this takes an index that was built with --spann"));
         };
         let layout = PostingLayout::new(manifest.layout, pages as usize)
             .map_err(|error| FieldError::new("the posting", error, "a supported one").at(&path, DAMAGED))?;

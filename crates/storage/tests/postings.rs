@@ -77,7 +77,8 @@ fn what_is_written_comes_back() {
     assert_eq!(Manifest::read(dir.path()).unwrap(), manifest);
     let index = IndexDirectory::open(dir.path()).unwrap();
     assert_eq!(index.postings().unwrap().postings(), 4);
-    assert!(index.graph().is_err());
+    let message = index.graph().unwrap_err().to_string();
+    assert!(message.contains("MANIFEST: the kind of index is postings, expected a graph"), "{message}");
     let centroids = index.centroids::<f32>().unwrap().unwrap();
     assert_eq!(centroids.vectors.as_slice(), &vectors().as_slice()[..12]);
     assert_eq!(centroids.lists, [[1, 2], [2, 3], [3, 0], [0, 1]]);

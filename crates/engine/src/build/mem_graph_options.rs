@@ -175,7 +175,8 @@ impl Sizes {
     fn clustered_rows(&self, nodes: u64) -> u64 {
         let wanted = nodes.saturating_mul(ROWS_OF_CLUSTER).min(self.rows.rows);
         let fixed = self.clustering(wanted, nodes) - wanted * self.clustered_row();
-        wanted.min(self.budget.saturating_sub(fixed) / self.clustered_row()).max(nodes)
+        // A quarter is left for what the allocator still holds of earlier phases.
+        wanted.min((self.budget / 4 * 3).saturating_sub(fixed) / self.clustered_row()).max(nodes)
     }
 
     /// Peak of clustering `rows` rows.

@@ -103,6 +103,7 @@ fn inputs(plan: &SpannPlan, options: &SpannOptions) -> Inputs {
         ("element", layout.element().to_string()),
         ("metric", options.metric.to_string()),
         ("page_size", options.page_size.to_string()),
+        ("packing", Packing::ById.to_string()),
         ("posting_pages", plan.posting.pages().to_string()),
         ("capacity", params.capacity.to_string()),
         ("cluster", params.cluster.to_string()),
