@@ -20,6 +20,11 @@ pub fn truth_of<T: Element>(
     base: &MappedRows<T>,
     queries: &Matrix<T>,
 ) -> Result<GroundTruth> {
+    ensure!(
+        file.has("neighbors"),
+        "{}: data set `neighbors` is missing; `--no-truth` converts the vectors, `ground-truth` finds their neighbours",
+        file.name()
+    );
     let neighbours = file.table("neighbors")?;
     let (rows, k) = (neighbours.rows, neighbours.columns);
     ensure!(

@@ -8,8 +8,9 @@ use gleann::SearchKind;
 use gleann_storage::IndexDirectory;
 use std::path::Path;
 
-/// How far recall may be apart, and reads, of their number. Codes differ in a few bytes of a million, where two
-/// centroids are equally near but for rounding; ties are broken in other ways.
+/// How far recall may be apart, and how many more reads may be made, of their number. Codes differ in a few bytes of a
+/// million, where two centroids are equally near but for rounding; ties are broken in other ways. Fewer reads are no
+/// difference: gleann reads a page once where two candidates of a round share it.
 const RECALL: f64 = 0.002;
 const READS: f64 = 0.02;
 
@@ -42,8 +43,8 @@ pub fn run(diskannpy: &Contender, workload: &Workload, args: &PeersArgs, work: &
         let exported = work.join("exported-own");
         export(index, &exported)?;
         systems.push(vec![
-            ("gleann, its own", Contender::gleann(work, Some(index.clone()), SearchKind::Beam)),
             ("diskannpy, exported", diskannpy.at(exported)),
+            ("gleann, its own", Contender::gleann(work, Some(index.clone()), SearchKind::Beam)),
         ]);
     }
     println!("\n{:<22} {:>5} {:>8} {:>7}", "search, index", "list", "recall", "reads");
@@ -90,7 +91,7 @@ fn differences(one: &str, expected: &[Row], other: &str, found: &[Row]) -> Vec<S
     let differ = |expected: &Row, found: &Row| {
         let reads = [expected, found].map(|row| row.cost.reads_per_query.unwrap_or(f64::NAN));
         let far = (expected.recall - found.recall).abs() > RECALL;
-        let more = (reads[0] - reads[1]).abs() > READS * reads[0];
+        let more = reads[1] > (1.0 + READS) * reads[0];
         (far || more || reads.iter().any(|reads| reads.is_nan())).then(|| {
             format!(
                 "L = {}: recall {:.4} and {:.2} reads with {one}, {:.4} and {:.2} with {other}",
@@ -119,6 +120,7 @@ mod tests {
             differences("a", &base, "b", &[row(0.947, 50.0)])[0].contains("0.9500 and 50.00 reads with a")
         );
         assert_eq!(differences("a", &base, "b", &[row(0.95, 51.1)]).len(), 1);
+        assert_eq!(differences("a", &base, "b", &[row(0.95, 30.0)]), [""; 0]);
         assert_eq!(
             differences("a", &base, "b", &[Row { list: 40, recall: 0.95, ..Row::default() }]).len(),
             1
