@@ -55,10 +55,7 @@ impl Traversal {
         let record = index.decode(node, bytes)?;
         let distance = self.measure(index, query, node, &record);
         let Some(estimate) = estimate else {
-            if self.pool.admits(distance) {
-                let list = self.keep(index, &record);
-                self.admit(distance, node, State::Landed(list));
-            }
+            self.land_judged(index, (distance, node), &record);
             return Ok(());
         };
         let place = self.pool.find(estimate, node);
@@ -67,6 +64,19 @@ impl Traversal {
             *self.pool.state_mut(position) = State::Landed(self.keep(index, &record));
         }
         Ok(())
+    }
+
+    /// Makes a candidate of a record that is judged by its exact distance, if that is near enough.
+    pub(crate) fn land_judged<T: Element>(
+        &mut self,
+        index: &SearchIndex<T>,
+        (distance, node): (f32, u32),
+        record: &Record<'_>,
+    ) {
+        if self.pool.admits(distance) {
+            let list = self.keep(index, record);
+            self.admit(distance, node, State::Landed(list));
+        }
     }
 
     /// Measures a record for the result; its exact distance. A record may come twice, from the cache and with its

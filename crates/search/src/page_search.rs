@@ -94,6 +94,7 @@ impl Traversal {
             let distance = self.measure(index, query, id, &record);
             match *place {
                 Some(position) => *self.pool.state_mut(position) = State::Landed(self.keep(index, &record)),
+                None if self.was_unjudged(id) => self.land_judged(index, (distance, id), &record),
                 None if self.visited.insert(id) => page.mates.push((distance, id)),
                 None => {}
             }
@@ -101,11 +102,8 @@ impl Traversal {
         let most = (index.layout.records_per_block() - 1) * usize::from(share_pct) / 100;
         page.mates.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         for &(distance, id) in page.mates.iter().take(most) {
-            if self.pool.admits(distance) {
-                let record = index.decode(id, index.bytes_in(bytes, id))?;
-                let list = self.keep(index, &record);
-                self.admit(distance, id, State::Landed(list));
-            }
+            let record = index.decode(id, index.bytes_in(bytes, id))?;
+            self.land_judged(index, (distance, id), &record);
         }
         self.page = page;
         Ok(())

@@ -154,7 +154,9 @@ impl Traversal {
                 if let Some(id) = index.entry.medoid {
                     visited.insert(id);
                     scratch.unseen.push(id);
-                    scratch.estimates.push(index.estimates.of_medoid(table, id));
+                    let estimate = index.estimates.of_medoid(table, id);
+                    stats.comparisons += u32::from(estimate.is_finite());
+                    scratch.estimates.push(estimate);
                 }
             }
             Entry::MemGraph { list, points } => {
@@ -298,6 +300,12 @@ impl Traversal {
         !self.unjudged.is_empty()
     }
 
+    /// Takes `node` from those that wait to be read, now that it has come with its page; whether it was among them.
+    pub(crate) fn was_unjudged(&mut self, node: u32) -> bool {
+        let waiting = self.unjudged.iter().position(|&other| other == node);
+        waiting.map(|at| self.unjudged.remove(at)).is_some()
+    }
+
     /// The k nearest of everything read, by exact distance.
     pub(crate) fn nearest(&self) -> Vec<(u32, f32)> {
         self.nearest.entries().iter().map(|entry| (entry.id, entry.distance)).collect()
@@ -355,9 +363,13 @@ impl Traversal {
                 estimates.resize(unseen.len(), 0.0);
                 self.table.estimate_at(self.lists.codes(list), places, estimates);
             }
-            Estimates::Off => self.visited.insert_all(self.lists.ids(list), unseen),
+            Estimates::Off => {
+                self.visited.insert_all(self.lists.ids(list), unseen);
+                estimates.clear();
+            }
         }
         self.lists.release(list);
+        self.stats.comparisons += estimates.len() as u32;
         self.admit_unseen(index);
     }
 
@@ -368,7 +380,6 @@ impl Traversal {
             self.unjudged.extend(self.scratch.unseen.iter().rev());
             return;
         }
-        self.stats.comparisons += self.scratch.unseen.len() as u32;
         for at in 0..self.scratch.unseen.len() {
             self.admit(self.scratch.estimates[at], self.scratch.unseen[at], State::Fresh);
         }
