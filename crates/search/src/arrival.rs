@@ -20,7 +20,7 @@ impl Traversal {
     ///
     /// # Errors
     /// A record is damaged although its checksum holds.
-    pub(crate) fn arrive<T: Element>(
+    pub(crate) fn take_in<T: Element>(
         &mut self,
         index: &SearchIndex<T>,
         query: &[T],

@@ -3,7 +3,8 @@
 
 use crate::error::SearchError;
 use crate::index::SearchIndex;
-use crate::traversal::{Issue, Step, Traversal};
+use crate::plan::Next;
+use crate::traversal::{Issue, Traversal};
 use gleann_storage::BlockId;
 use gleann_vector::Element;
 
@@ -14,9 +15,9 @@ pub(crate) fn step<T: Element>(
     index: &SearchIndex<T>,
     query: &[T],
     reads: &mut Vec<BlockId>,
-) -> Result<Step, SearchError> {
+) -> Result<Next, SearchError> {
     if traversal.in_flight() > 0 {
-        return Ok(Step::Wait);
+        return Ok(Next::Wait);
     }
     if !traversal.has_unjudged() {
         traversal.expand_landed(index);
@@ -31,9 +32,9 @@ pub(crate) fn step<T: Element>(
         }
     }
     if traversal.in_flight() == 0 {
-        return Ok(if traversal.is_open() { Step::Again } else { Step::Done });
+        return Ok(if traversal.is_open() { Next::Again } else { Next::Done });
     }
     traversal.stats.hops += 1;
     traversal.note_issue();
-    Ok(Step::Wait)
+    Ok(Next::Wait)
 }

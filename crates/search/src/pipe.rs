@@ -3,7 +3,8 @@
 
 use crate::error::SearchError;
 use crate::index::SearchIndex;
-use crate::traversal::{Issue, Step, Traversal};
+use crate::plan::Next;
+use crate::traversal::{Issue, Traversal};
 use gleann_storage::BlockId;
 use gleann_vector::Element;
 
@@ -13,7 +14,7 @@ pub(crate) fn step<T: Element>(
     index: &SearchIndex<T>,
     query: &[T],
     reads: &mut Vec<BlockId>,
-) -> Result<Step, SearchError> {
+) -> Result<Next, SearchError> {
     let room = traversal.in_flight() < traversal.width.now();
     let issued = room && traversal.issue_nearest(index, query, reads)? != Issue::Nothing;
     if issued {
@@ -22,10 +23,10 @@ pub(crate) fn step<T: Element>(
     let expanded = traversal.expand_nearest(index);
     traversal.stats.hops += u32::from(expanded);
     Ok(if issued || expanded {
-        Step::Again
+        Next::Again
     } else if traversal.in_flight() > 0 && traversal.is_open() {
-        Step::Wait
+        Next::Wait
     } else {
-        Step::Done
+        Next::Done
     })
 }

@@ -7,7 +7,7 @@ use crate::error::SearchError;
 use crate::index::SearchIndex;
 use crate::options::{OptionsError, SearchOptions};
 use crate::stats::QueryStats;
-use crate::traversal::{Step, Traversal};
+use crate::traversal::Traversal;
 use gleann_storage::{BlockId, BlockLayout};
 use gleann_vector::Element;
 
@@ -92,7 +92,7 @@ pub trait Plan<X: Searched>: Default {
 
 impl<T: Element> Searched for SearchIndex<T> {
     type Element = T;
-    type Plan = GraphSearch;
+    type Plan = Traversal;
 
     fn dim(&self) -> usize {
         self.layout.dim()
@@ -100,76 +100,5 @@ impl<T: Element> Searched for SearchIndex<T> {
 
     fn blocks(&self) -> BlockLayout {
         self.layout.block_layout()
-    }
-}
-
-/// The traversal of a graph.
-pub struct GraphSearch(Traversal);
-
-impl Default for GraphSearch {
-    fn default() -> Self {
-        Self(Traversal::new())
-    }
-}
-
-impl<T: Element> Plan<SearchIndex<T>> for GraphSearch {
-    #[inline]
-    fn begin(
-        &mut self,
-        index: &SearchIndex<T>,
-        query: &[T],
-        options: &SearchOptions,
-        k: usize,
-    ) -> Result<(), OptionsError> {
-        self.0.begin(index, query, options, k)
-    }
-
-    #[inline]
-    fn step(
-        &mut self,
-        index: &SearchIndex<T>,
-        query: &[T],
-        reads: &mut Vec<BlockId>,
-    ) -> Result<Next, SearchError> {
-        Ok(match self.0.step(index, query, reads)? {
-            Step::Again => Next::Again,
-            Step::Wait => Next::Wait,
-            Step::Done => Next::Done,
-        })
-    }
-
-    #[inline]
-    fn arrive(
-        &mut self,
-        index: &SearchIndex<T>,
-        query: &[T],
-        block: BlockId,
-        bytes: &[u8],
-    ) -> Result<(), SearchError> {
-        self.0.arrive(index, query, block, bytes)
-    }
-
-    #[inline]
-    fn wanted(&self) -> usize {
-        self.0.wanted()
-    }
-
-    #[inline]
-    fn missing(&self) -> usize {
-        self.0.missing()
-    }
-
-    #[inline]
-    fn can_step(&self) -> bool {
-        self.0.can_step()
-    }
-
-    fn nearest(&self) -> Vec<(u32, f32)> {
-        self.0.nearest()
-    }
-
-    #[inline]
-    fn stats(&mut self) -> &mut QueryStats {
-        &mut self.0.stats
     }
 }

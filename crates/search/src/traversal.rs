@@ -14,6 +14,7 @@ use crate::lists::Lists;
 use crate::mem_graph::{Navigator, Sought};
 use crate::options::{OptionsError, SearchKind, SearchOptions};
 use crate::page_search::PageScratch;
+use crate::plan::{Next, Plan};
 use crate::stats::QueryStats;
 use crate::visited::Visited;
 use crate::width::RunningWidth;
@@ -35,17 +36,6 @@ pub(crate) enum State {
     Expanded,
 }
 
-/// What a search can do after a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// It can go on at once.
-    Again,
-    /// It needs a block that is in flight.
-    Wait,
-    /// It has ended; reads still in flight are of no use to it.
-    Done,
-}
-
 /// What came of asking for a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Issue {
@@ -58,7 +48,7 @@ pub(crate) enum Issue {
 }
 
 /// The state of one search. Reused from search to search, so that a search allocates nothing once warm.
-pub(crate) struct Traversal {
+pub struct Traversal {
     pub(crate) pool: Pool<State>,
     pub(crate) width: RunningWidth,
     pub(crate) stats: QueryStats,
@@ -89,8 +79,8 @@ struct Scratch {
     expanding: Vec<u16>,
 }
 
-impl Traversal {
-    pub(crate) fn new() -> Self {
+impl Default for Traversal {
+    fn default() -> Self {
         let options = SearchOptions::default();
         Self {
             pool: Pool::new(1),
@@ -110,12 +100,10 @@ impl Traversal {
             open: 0,
         }
     }
+}
 
-    /// Prepares a search for the `k` nearest of `query`.
-    ///
-    /// # Errors
-    /// The options make no search of this index.
-    pub(crate) fn begin<T: Element>(
+impl<T: Element> Plan<SearchIndex<T>> for Traversal {
+    fn begin(
         &mut self,
         index: &SearchIndex<T>,
         query: &[T],
@@ -144,6 +132,53 @@ impl Traversal {
         self.enter(index, query)
     }
 
+    fn step(
+        &mut self,
+        index: &SearchIndex<T>,
+        query: &[T],
+        reads: &mut Vec<BlockId>,
+    ) -> Result<Next, SearchError> {
+        match self.options.kind {
+            SearchKind::Beam => beam::step(self, index, query, reads),
+            SearchKind::Pipe => pipe::step(self, index, query, reads),
+        }
+    }
+
+    fn arrive(
+        &mut self,
+        index: &SearchIndex<T>,
+        query: &[T],
+        block: BlockId,
+        bytes: &[u8],
+    ) -> Result<(), SearchError> {
+        self.take_in(index, query, block, bytes)
+    }
+
+    fn missing(&self) -> usize {
+        match self.options.kind {
+            SearchKind::Beam => self.blocks,
+            SearchKind::Pipe => 1,
+        }
+    }
+
+    fn wanted(&self) -> usize {
+        self.width.now().saturating_sub(self.outstanding.len())
+    }
+
+    fn can_step(&self) -> bool {
+        self.options.kind == SearchKind::Pipe || self.outstanding.is_empty()
+    }
+
+    fn nearest(&self) -> Vec<(u32, f32)> {
+        self.nearest.entries().iter().map(|entry| (entry.id, entry.distance)).collect()
+    }
+
+    fn stats(&mut self) -> &mut QueryStats {
+        &mut self.stats
+    }
+}
+
+impl Traversal {
     /// Puts the entry points into the pool.
     fn enter<T: Element>(&mut self, index: &SearchIndex<T>, query: &[T]) -> Result<(), OptionsError> {
         let Self { navigator, visited, scratch, table, stats, .. } = self;
@@ -175,43 +210,9 @@ impl Traversal {
         Ok(())
     }
 
-    /// Does the next piece of work and appends the blocks to read.
-    ///
-    /// # Errors
-    /// A record held in memory is damaged.
-    pub(crate) fn step<T: Element>(
-        &mut self,
-        index: &SearchIndex<T>,
-        query: &[T],
-        reads: &mut Vec<BlockId>,
-    ) -> Result<Step, SearchError> {
-        match self.options.kind {
-            SearchKind::Beam => beam::step(self, index, query, reads),
-            SearchKind::Pipe => pipe::step(self, index, query, reads),
-        }
-    }
-
     /// Candidates asked for that have not come.
     pub(crate) fn in_flight(&self) -> usize {
         self.outstanding.len()
-    }
-
-    /// Reads that must come before the next step can do anything.
-    pub(crate) fn missing(&self) -> usize {
-        match self.options.kind {
-            SearchKind::Beam => self.blocks,
-            SearchKind::Pipe => 1,
-        }
-    }
-
-    /// The most reads the next step may ask for.
-    pub(crate) fn wanted(&self) -> usize {
-        self.width.now().saturating_sub(self.outstanding.len())
-    }
-
-    /// Whether a step could do something now that a block has come.
-    pub(crate) fn can_step(&self) -> bool {
-        self.options.kind == SearchKind::Pipe || self.outstanding.is_empty()
     }
 
     /// Asks for the nearest fresh candidate, or for a neighbour that must be read to be judged. A block that is in
@@ -304,11 +305,6 @@ impl Traversal {
     pub(crate) fn was_unjudged(&mut self, node: u32) -> bool {
         let waiting = self.unjudged.iter().position(|&other| other == node);
         waiting.map(|at| self.unjudged.remove(at)).is_some()
-    }
-
-    /// The k nearest of everything read, by exact distance.
-    pub(crate) fn nearest(&self) -> Vec<(u32, f32)> {
-        self.nearest.entries().iter().map(|entry| (entry.id, entry.distance)).collect()
     }
 
     /// The largest distance at which a candidate is still of interest.
