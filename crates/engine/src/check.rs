@@ -8,9 +8,9 @@ use gleann_graph::{AdjacencyRows, ListBlock, reachable};
 use gleann_quant::Codebook;
 use gleann_storage::{
     BlockId, CheckReport, GraphFile, IndexDirectory, IndexKind, LISTED_PROBLEMS, Manifest, MemberKind,
-    Problem, REPORT_NAME, Record, StorageError, record_bytes,
+    NodeReader, Problem, REPORT_NAME, StorageError,
 };
-use gleann_vector::{Element, ElementType, NodeId, Progress};
+use gleann_vector::{Element, ElementType, Matrix, NodeId, Progress};
 use half::f16;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -158,7 +158,11 @@ fn check_reachability(
 ) -> Result<(), StorageError> {
     progress.phase("check reachability", 0);
     let graph = index.graph()?;
-    let rows = GraphRows { graph: &graph, progress, block: RefCell::new(aligned(&graph)) };
+    let rows = GraphRows {
+        graph: &graph,
+        progress,
+        block: RefCell::new(Matrix::zeroed(1, graph.layout().block_bytes())),
+    };
     let reached = reachable(&rows, index.manifest().entry.map(|node| node.0))?;
     check.reachable = Some(reached.count());
     for node in reached.unreached() {
@@ -173,12 +177,7 @@ fn check_reachability(
 struct GraphRows<'a> {
     graph: &'a GraphFile,
     progress: &'a dyn Progress,
-    block: RefCell<gleann_vector::Matrix<u8>>,
-}
-
-/// A block's buffer, aligned for vectors of any type.
-pub(crate) fn aligned(graph: &GraphFile) -> gleann_vector::Matrix<u8> {
-    gleann_vector::Matrix::zeroed(1, graph.layout().block_bytes())
+    block: RefCell<Matrix<u8>>,
 }
 
 impl AdjacencyRows for GraphRows<'_> {
@@ -202,9 +201,9 @@ impl AdjacencyRows for GraphRows<'_> {
         let mut list = Vec::new();
         for id in (first.0..=last.0).map(BlockId) {
             self.graph.read_block(id, buffer.as_mut_slice())?;
-            for (slot, node) in self.graph.nodes_of(id).enumerate() {
+            for node in self.graph.nodes_of(id) {
                 if (start..start + count).contains(&node.0) {
-                    let record = record(self.graph, buffer.as_slice(), slot, node)?;
+                    let record = self.graph.record(buffer.as_slice(), node)?;
                     list.clear();
                     list.extend(record.neighbours());
                     into.push(&list);
@@ -223,20 +222,6 @@ impl GraphRows<'_> {
     fn block_of(&self, node: u32) -> BlockId {
         self.graph.layout().block_of(NodeId(node))
     }
-}
-
-pub(crate) fn record<'a>(
-    graph: &GraphFile,
-    block: &'a [u8],
-    slot: usize,
-    node: NodeId,
-) -> Result<Record<'a>, StorageError> {
-    let bytes = record_bytes(graph.layout(), block, slot);
-    Record::decode(graph.layout(), bytes, graph.nodes()).map_err(|source| StorageError::Record {
-        path: graph.path().to_owned(),
-        node: node.0,
-        source,
-    })
 }
 
 /// Encodes a sample of vectors again and compares.
@@ -279,7 +264,7 @@ fn compare_codes<T: Element>(
     let sample = nodes.min(SAMPLED_CODES);
     progress.phase("compare codes", sample);
     let sampled: Vec<u32> = (0..sample).map(|index| (index * nodes / sample) as u32).collect();
-    let mut block = aligned(&graph);
+    let mut reader = NodeReader::new(&graph);
     let (mut vectors, mut computed) = (Vec::<T>::new(), Vec::new());
     let mut found: Vec<StoredCode> = Vec::new();
     // Encoding many rows at once is far cheaper a row.
@@ -288,10 +273,7 @@ fn compare_codes<T: Element>(
         found.clear();
         for &node in nodes {
             let Some(code) = stored.next(node)? else { continue };
-            let node = NodeId(code.node);
-            graph.read_block(graph.layout().block_of(node), block.as_mut_slice())?;
-            let record = record(&graph, block.as_slice(), graph.layout().slot_of(node), node)?;
-            vectors.extend_from_slice(record.vector::<T>());
+            vectors.extend_from_slice(reader.record(NodeId(code.node))?.vector::<T>());
             found.push(code);
         }
         computed.resize(found.len() * codebook.chunks(), 0);

@@ -40,7 +40,6 @@ mod io;
 mod keys;
 mod load;
 mod mem_graph;
-mod node_vectors;
 mod open;
 mod options;
 mod size;

@@ -8,7 +8,7 @@ use gleann_quant::{Codebook, Codes};
 use gleann_search::{Cache, EntryPoints, Estimates, SearchIndex};
 use gleann_spann::PostingIndex;
 use gleann_storage::{
-    CodeFormat, GraphFile, IndexDirectory, MemberKind, ReadTarget, Record, StorageError, record_bytes,
+    CodeFormat, GraphFile, IndexDirectory, MemberKind, NodeReader, ReadTarget, StorageError,
 };
 use gleann_vector::{Distance, Element, Matrix, NodeId};
 use std::sync::Arc;
@@ -78,15 +78,8 @@ fn load_codebook(directory: &IndexDirectory) -> Result<Codebook, OpenError> {
 
 /// The code of a node whose vector lies in the graph file.
 fn code_of<T: Element>(node: NodeId, graph: &GraphFile, codebook: &Codebook) -> Result<Codes, OpenError> {
-    let layout = graph.layout();
-    let mut block = Matrix::<u8>::zeroed(1, layout.block_bytes());
-    graph.read_block(layout.block_of(node), block.as_mut_slice())?;
-    let bytes = record_bytes(layout, block.as_slice(), layout.slot_of(node));
-    let record = Record::decode(layout, bytes, graph.nodes()).map_err(|source| StorageError::Record {
-        path: graph.path().to_owned(),
-        node: node.0,
-        source,
-    })?;
+    let mut reader = NodeReader::new(graph);
+    let record = reader.record(node)?;
     let mut code = Matrix::<u8>::zeroed(1, codebook.chunks());
     codebook.encode_rows(record.vector::<T>(), code.as_mut_slice());
     Ok(Codes::new(code, codebook).expect("a codebook makes codes of its own"))

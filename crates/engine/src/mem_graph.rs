@@ -2,12 +2,13 @@
 
 use crate::check::IndexCheck;
 use crate::error::OpenError;
-use crate::node_vectors::NodeVectors;
 use gleann_graph::{Graph, reachable};
 use gleann_quant::{Codebook, Codes};
 use gleann_search::{MemGraph, Points};
-use gleann_storage::{GraphFile, IndexDirectory, MemberKind, PointFormat, StorageError, StoredMemGraph};
-use gleann_vector::{Element, ElementType, Matrix, Progress};
+use gleann_storage::{
+    GraphFile, IndexDirectory, MemberKind, NodeReader, PointFormat, StorageError, StoredMemGraph,
+};
+use gleann_vector::{Element, ElementType, Matrix, NodeId, Progress};
 use half::f16;
 
 /// Points that are computed anew, at most.
@@ -86,7 +87,7 @@ fn differing_points<T: Element>(
     codebook: Option<&Codebook>,
     progress: &dyn Progress,
 ) -> Result<Vec<u32>, StorageError> {
-    let mut reader = NodeVectors::new(graph);
+    let mut reader = NodeReader::new(graph);
     let mut code = vec![0; codebook.map_or(0, Codebook::chunks)];
     let mut differing = Vec::new();
     let step = stored.nodes.len().div_ceil(SAMPLED_POINTS).max(1);
@@ -94,7 +95,8 @@ fn differing_points<T: Element>(
         if progress.cancelled() {
             return Err(StorageError::Cancelled);
         }
-        let vector = reader.vector::<T>(node)?;
+        let record = reader.record(NodeId(node))?;
+        let vector = record.vector::<T>();
         let expected: &[u8] = match (stored.format, codebook) {
             (PointFormat::Vectors, _) => bytemuck::cast_slice(vector),
             (PointFormat::Codes, Some(codebook)) => {

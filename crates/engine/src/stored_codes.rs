@@ -1,8 +1,7 @@
 //! Codes as an index holds them, one by one: in a file of their own, or beside the ids in records.
 
-use crate::check::{aligned, record};
-use gleann_storage::{GraphFile, HEADER_BYTES, IndexDirectory, MemberKind, StorageError};
-use gleann_vector::{Matrix, NodeId};
+use gleann_storage::{GraphFile, HEADER_BYTES, IndexDirectory, MemberKind, NodeReader, StorageError};
+use gleann_vector::NodeId;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -19,7 +18,7 @@ pub(crate) struct StoredCode {
 /// Where an index holds its codes.
 pub(crate) enum StoredCodes<'a> {
     Member { file: File, path: PathBuf, length: usize },
-    Records { graph: &'a GraphFile, block: Matrix<u8> },
+    Records(NodeReader<'a>),
 }
 
 impl<'a> StoredCodes<'a> {
@@ -29,7 +28,7 @@ impl<'a> StoredCodes<'a> {
         length: usize,
     ) -> Result<Self, StorageError> {
         if graph.layout().code_bytes() > 0 {
-            return Ok(StoredCodes::Records { graph, block: aligned(graph) });
+            return Ok(StoredCodes::Records(NodeReader::new(graph)));
         }
         let path = index.path().join(MemberKind::Codes.file_name());
         match File::open(&path) {
@@ -42,7 +41,7 @@ impl<'a> StoredCodes<'a> {
     pub(crate) fn file(&self) -> &'static str {
         match self {
             StoredCodes::Member { .. } => MemberKind::Codes.file_name(),
-            StoredCodes::Records { .. } => MemberKind::Graph.file_name(),
+            StoredCodes::Records(_) => MemberKind::Graph.file_name(),
         }
     }
 
@@ -57,11 +56,10 @@ impl<'a> StoredCodes<'a> {
                 file.read_exact_at(&mut bytes, offset).map_err(io)?;
                 Ok(Some(StoredCode { node, offset, bytes }))
             }
-            StoredCodes::Records { graph, block } => {
-                let (layout, node) = (graph.layout(), NodeId(node));
+            StoredCodes::Records(reader) => {
+                let (layout, node) = (*reader.file().layout(), NodeId(node));
                 let (id, slot) = (layout.block_of(node), layout.slot_of(node));
-                graph.read_block(id, block.as_mut_slice())?;
-                let record = record(graph, block.as_slice(), slot, node)?;
+                let record = reader.record(node)?;
                 let place = node.0 as usize % record.degree().max(1);
                 let Some(neighbour) = record.neighbours().nth(place) else { return Ok(None) };
                 let codes_start = layout.vector_bytes() + 4 + 4 * layout.degree();

@@ -94,6 +94,24 @@ impl GraphFile {
         verify_block(into, id).map_err(self.at(id))
     }
 
+    /// The bytes of the record of `node` in its block.
+    pub fn record_bytes<'a>(&self, block: &'a [u8], node: NodeId) -> &'a [u8] {
+        record_bytes(&self.layout, block, self.layout.slot_of(node))
+    }
+
+    /// The record of `node` in its block.
+    ///
+    /// # Errors
+    /// Its degree or a neighbour is impossible.
+    pub fn record<'a>(&self, block: &'a [u8], node: NodeId) -> Result<Record<'a>, StorageError> {
+        let bytes = self.record_bytes(block, node);
+        Record::decode(&self.layout, bytes, self.nodes).map_err(|source| StorageError::Record {
+            path: self.path().to_owned(),
+            node: node.0,
+            source,
+        })
+    }
+
     /// Reads all blocks in order, in large pieces, unverified. Progress counts bytes.
     pub(crate) fn scan(
         &self,
@@ -133,12 +151,8 @@ impl GraphFile {
     ) -> Result<(), StorageError> {
         let payload = self.scan(progress, |id, block| {
             verify_block(block, id).map_err(self.at(id))?;
-            for (slot, node) in self.nodes_of(id).enumerate() {
-                let bytes = record_bytes(&self.layout, block, slot);
-                let record = Record::decode(&self.layout, bytes, self.nodes).map_err(|source| {
-                    StorageError::Record { path: self.path().to_owned(), node: node.0, source }
-                })?;
-                visit(node, record);
+            for node in self.nodes_of(id) {
+                visit(node, self.record(block, node)?);
             }
             Ok(())
         })?;

@@ -30,6 +30,7 @@ mod mem_graph_file;
 mod member;
 mod member_reader;
 mod member_writer;
+mod node_reader;
 mod packing;
 mod page_io;
 mod posting;
@@ -61,6 +62,7 @@ pub use manifest_file::MANIFEST_NAME;
 pub use mem_graph_file::{PointFormat, StoredMemGraph, load_mem_graph, mem_graph_bytes, write_mem_graph};
 pub use member::{MemberEntry, MemberKind};
 pub use member_writer::MemberWriter;
+pub use node_reader::NodeReader;
 pub use packing::{Packing, UnknownPacking};
 pub use page_io::{PageIo, RawCompletion, RawRead};
 pub use posting::{

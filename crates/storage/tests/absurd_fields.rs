@@ -2,37 +2,15 @@
 //! panic, no large allocation.
 #![allow(clippy::unwrap_used)]
 
+mod frugal;
 mod tiny;
 
 use gleann_storage::{BlockId, Layout, seal_block};
 use proptest::prelude::*;
-use std::alloc::{GlobalAlloc, System};
 use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
 use tiny::{Tiny, check, load_all};
-
-/// Refuses what no tiny index needs: an allocation for a count that was believed.
-struct Frugal;
-
-// SAFETY: System does the work; a refusal is a null pointer, as the contract allows.
-unsafe impl GlobalAlloc for Frugal {
-    unsafe fn alloc(&self, layout: std::alloc::Layout) -> *mut u8 {
-        if layout.size() > 64 << 20 {
-            return std::ptr::null_mut();
-        }
-        // SAFETY: passed on as it came.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, start: *mut u8, layout: std::alloc::Layout) {
-        // SAFETY: passed on as it came.
-        unsafe { System.dealloc(start, layout) }
-    }
-}
-
-#[global_allocator]
-static FRUGAL: Frugal = Frugal;
 
 /// An index to forge, copied: building one waits for the disk.
 fn built() -> tempfile::TempDir {

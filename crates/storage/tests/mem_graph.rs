@@ -2,6 +2,7 @@
 //! the file does not bear out.
 #![allow(clippy::unwrap_used)]
 
+mod frugal;
 mod tiny;
 
 use gleann_storage::{
@@ -9,32 +10,9 @@ use gleann_storage::{
 };
 use gleann_vector::Matrix;
 use proptest::prelude::*;
-use std::alloc::{GlobalAlloc, System};
 use std::fs;
 use std::path::Path;
 use tiny::{Tiny, check, masked};
-
-/// Refuses what no tiny index needs: an allocation for a count that was believed.
-struct Frugal;
-
-// SAFETY: System does the work; a refusal is a null pointer, as the contract allows.
-unsafe impl GlobalAlloc for Frugal {
-    unsafe fn alloc(&self, layout: std::alloc::Layout) -> *mut u8 {
-        if layout.size() > 64 << 20 {
-            return std::ptr::null_mut();
-        }
-        // SAFETY: passed on as it came.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, start: *mut u8, layout: std::alloc::Layout) {
-        // SAFETY: passed on as it came.
-        unsafe { System.dealloc(start, layout) }
-    }
-}
-
-#[global_allocator]
-static FRUGAL: Frugal = Frugal;
 
 const NAME: &str = "mem.graph";
 /// Where the parts of [`graph`] of codes begin in its file: 5 ids, 5 codes of 8 bytes, 5 rows of 4 words.

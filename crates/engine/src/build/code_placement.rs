@@ -21,7 +21,7 @@ impl CodePlacement {
     pub const ALL: [CodePlacement; 3] = [CodePlacement::Memory, CodePlacement::Record, CodePlacement::Off];
 
     /// Where the codes of an index are.
-    pub(crate) fn of(manifest: &Manifest) -> Self {
+    pub fn of(manifest: &Manifest) -> Self {
         match (manifest.codes, manifest.layout.code_bytes()) {
             (CodeFormat::None, _) => CodePlacement::Off,
             (CodeFormat::Pq { .. }, 0) => CodePlacement::Memory,

@@ -1,6 +1,7 @@
 //! Training the codebook, and the code of every row.
 
 use super::run::Run;
+use super::threads::thread_pool;
 use super::{BuildError, CodePlacement};
 use gleann_quant::{Codebook, QuantError, training_sample};
 use gleann_storage::{AtomicFile, MemberKind, MemberWriter, Packing, load_codebook, write_codebook};
@@ -22,8 +23,7 @@ impl<T: Element> Run<'_, T> {
         self.progress.phase("read training sample", 0);
         let sample = training_sample(&*self.input.rows, rows, self.options.seed)?;
         let params = self.options.quantiser();
-        let trained = self
-            .pool(self.plan.jobs.train_threads)?
+        let trained = thread_pool(self.plan.jobs.train_threads)?
             .install(|| Codebook::train(&sample, params, self.progress));
         let codebook = match trained {
             Err(QuantError::Cancelled(_)) => return Err(self.cancelled()),
@@ -59,7 +59,7 @@ impl<T: Element> Run<'_, T> {
         codebook: &Codebook,
         mut write: impl FnMut(&[u8]) -> Result<(), BuildError>,
     ) -> Result<(), BuildError> {
-        let pool = self.pool(self.plan.jobs.encode_threads)?;
+        let pool = thread_pool(self.plan.jobs.encode_threads)?;
         let mut codes = Vec::new();
         self.for_each_piece("encode", |_, piece| {
             codes.resize(piece.len() / codebook.dim() * codebook.chunks(), 0);

@@ -1,8 +1,9 @@
 //! The vectors a build reads.
 
+use super::scan::Stop;
 use crate::import::GraphSource;
 use gleann_graph::Rows;
-use gleann_vector::{Element, FileError, Matrix, Metric, RowSource, VectorFile};
+use gleann_vector::{Element, FileError, Matrix, Metric, Progress, RowSource, VectorFile};
 
 /// Rows on disk or in memory.
 pub(crate) struct Input<'a, T: Element> {
@@ -35,6 +36,26 @@ impl<'a, T: Element> Input<'a, T> {
     pub(crate) fn of_graph(source: &'a GraphSource) -> Self {
         let name = source.name().to_owned();
         Self { rows: Box::new(source), resident: None, given: Some(source), name }
+    }
+
+    /// All rows, read in pieces of `piece` rows.
+    ///
+    /// # Errors
+    /// They cannot be read, or `progress` asked to stop.
+    pub(crate) fn read_all(&self, piece: usize, progress: &dyn Progress) -> Result<Matrix<T>, Stop> {
+        let (count, dim) = (self.rows.rows(), self.rows.dim());
+        let mut vectors = Matrix::<T>::zeroed(count as usize, dim);
+        progress.phase("read vectors", count);
+        let mut start = 0;
+        for rows in vectors.as_mut_slice().chunks_mut(piece * dim) {
+            if progress.cancelled() {
+                return Err(Stop::Cancelled);
+            }
+            self.rows.read_rows(start, rows).map_err(|error| Stop::Error(error.into()))?;
+            start += (rows.len() / dim) as u64;
+            progress.advance((rows.len() / dim) as u64);
+        }
+        Ok(vectors)
     }
 
     pub(crate) fn shape(&self, metric: Metric) -> Rows {

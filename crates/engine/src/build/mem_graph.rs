@@ -3,10 +3,10 @@
 use super::BuildError;
 use super::mem_graph_options::MemGraphJob;
 use super::run::Run;
-use crate::node_vectors::NodeVectors;
+use super::threads::thread_pool;
 use gleann_graph::{BuildDistance, Graph, clustered_sample, partition_row, random_sample, repair};
-use gleann_storage::{CodeFormat, GraphFile, PointFormat, StoredMemGraph, write_mem_graph};
-use gleann_vector::{Element, Matrix};
+use gleann_storage::{CodeFormat, GraphFile, NodeReader, PointFormat, StoredMemGraph, write_mem_graph};
+use gleann_vector::{Element, Matrix, NodeId};
 
 /// Tells the sample's seed from others of the same build.
 const SEED: u64 = 0x4d45_4d47;
@@ -44,14 +44,14 @@ impl<T: Element> Run<'_, T> {
             partition_row(metric, vector, rows.row_mut(place));
         })?;
         self.progress.phase("cluster", 0);
-        let pool = self.pool(job.threads)?;
+        let pool = thread_pool(job.threads)?;
         let chosen = pool.install(|| clustered_sample(&rows, job.nodes as usize, seed));
         Ok(chosen.into_iter().map(|row| ids[row as usize]).collect())
     }
 
     /// Builds the graph of the sample, and makes every node of it reachable.
     fn navigation_graph(&self, vectors: &Matrix<T>, job: MemGraphJob) -> Result<Graph, BuildError> {
-        let built = self.pool(job.threads)?.install(|| {
+        let built = thread_pool(job.threads)?.install(|| {
             let distance = BuildDistance::new(self.options.metric, vectors);
             gleann_graph::build(vectors, &distance, &job.params, self.progress)
         });
@@ -71,7 +71,7 @@ impl<T: Element> Run<'_, T> {
         }
         let codebook = self.codebook()?;
         let mut codes = Matrix::zeroed(vectors.rows(), codebook.chunks());
-        let pool = self.pool(self.plan.jobs.encode_threads)?;
+        let pool = thread_pool(self.plan.jobs.encode_threads)?;
         pool.install(|| codebook.encode_rows(vectors.as_slice(), codes.as_mut_slice()));
         Ok((PointFormat::Codes, codes))
     }
@@ -85,12 +85,12 @@ impl<T: Element> Run<'_, T> {
         mut visit: impl FnMut(usize, &[T]),
     ) -> Result<(), BuildError> {
         self.progress.phase(phase, nodes.len() as u64);
-        let mut reader = NodeVectors::new(file);
+        let mut reader = NodeReader::new(file);
         for (place, &node) in nodes.iter().enumerate() {
             if place.is_multiple_of(1024) {
                 self.expect_not_cancelled()?;
             }
-            visit(place, reader.vector(node)?);
+            visit(place, reader.record(NodeId(node))?.vector());
             self.progress.advance(1);
         }
         Ok(())

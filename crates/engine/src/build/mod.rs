@@ -3,6 +3,7 @@
 //! The phases and the files between them are described in `docs/design/build.md`.
 
 mod adjacency;
+mod begin;
 mod code_placement;
 mod codes;
 mod cost;
@@ -30,6 +31,7 @@ mod shards;
 mod shuffle;
 mod spann;
 mod state;
+mod threads;
 mod whole;
 mod work;
 
@@ -48,3 +50,4 @@ pub(crate) use run::{ADJACENCY, Run, run_given};
 pub use run::{build, build_from_rows};
 pub(crate) use spann::read_spann_report;
 pub use spann::{SpannOptions, SpannPlan, SpannReport, build_spann, build_spann_from_rows};
+pub(crate) use threads::thread_pool;

@@ -92,14 +92,6 @@ impl BuildOptions {
         if self.codes == CodePlacement::Off { 0 } else { self.pq_bytes }
     }
 
-    /// Threads that are asked for, at least 1.
-    pub(crate) fn wanted_threads(&self) -> usize {
-        match self.threads {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            threads => threads,
-        }
-    }
-
     /// Holds the options against the data they are to be used on.
     pub(crate) fn check(&self, rows: u64, dim: usize, element: ElementType) -> Result<Layout, BuildError> {
         let layout = Layout::new(element, dim, self.degree, self.page_size)?;
@@ -112,16 +104,22 @@ impl BuildOptions {
             CodePlacement::Record => layout.with_codes(self.pq_bytes)?,
             CodePlacement::Memory | CodePlacement::Off => layout,
         };
-        let most = u64::from(u32::MAX) - 1;
-        if rows > most {
-            let expected = format!("at most {most}; split the data over several indexes");
-            return Err(BuildError::option("rows", rows, expected));
+        check_rows(rows, self.keys.as_deref())?;
+        Ok(layout)
+    }
+}
+
+/// Holds the number of rows against the ids there are, and against the keys.
+pub(crate) fn check_rows(rows: u64, keys: Option<&[Key]>) -> Result<(), BuildError> {
+    let most = u64::from(u32::MAX) - 1;
+    if rows > most {
+        let expected = format!("at most {most}; split the data over several indexes");
+        return Err(BuildError::option("rows", rows, expected));
+    }
+    match keys {
+        Some(keys) if keys.len() as u64 != rows => {
+            Err(BuildError::option("keys", format!("{} keys", keys.len()), format!("{rows}, one a row")))
         }
-        match &self.keys {
-            Some(keys) if keys.len() as u64 != rows => {
-                Err(BuildError::option("keys", format!("{} keys", keys.len()), format!("{rows}, one a row")))
-            }
-            _ => Ok(layout),
-        }
+        _ => Ok(()),
     }
 }

@@ -4,6 +4,7 @@ use super::cost::{copy_cpu_seconds, cpu_seconds, shuffle_seconds};
 use super::disk::{free_bytes, used_bytes};
 use super::mem_graph_options::{MemGraphJob, MemGraphPlan};
 use super::memory::Sizes;
+use super::threads::wanted_threads;
 use super::work::{Work, work_directory};
 use super::{BuildError, BuildOptions, CodePlacement};
 use crate::import::Given;
@@ -161,7 +162,7 @@ impl BuildOptions {
             ShardPlan::OneShot { bytes } => (bytes, sizes.params, None),
             ShardPlan::Sharded { shards, params, bytes, .. } => (bytes, params, Some(shards)),
         };
-        let (has_codes, wanted) = (self.codes != CodePlacement::Off, self.wanted_threads());
+        let (has_codes, wanted) = (self.codes != CodePlacement::Off, wanted_threads(self.threads));
         let trained = has_codes && !given.is_some_and(|given| given.codebook);
         let training_rows = if trained { sizes.training_rows()? } else { 0 };
         let (train_threads, train) = if has_codes { sizes.training(training_rows, wanted) } else { (1, 0) };

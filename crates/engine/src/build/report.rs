@@ -75,10 +75,17 @@ pub struct PhaseReport {
     pub peak_rss_bytes: u64,
 }
 
+impl PhaseReport {
+    pub(crate) fn new(phase: Phase, spent: &Spent) -> Self {
+        let Spent { seconds, cpu_seconds, peak_rss_bytes } = *spent;
+        Self { phase, seconds, cpu_seconds, peak_rss_bytes }
+    }
+}
+
 impl BuildReport {
     pub(crate) fn new(plan: &BuildPlan, state: &State, build_id: String) -> Self {
         let phases: Vec<PhaseReport> =
-            state.finished.iter().map(|(&phase, spent)| row(phase, spent)).collect();
+            state.finished.iter().map(|(&phase, spent)| PhaseReport::new(phase, spent)).collect();
         let rows = plan.rows;
         let edges: u64 = state.degrees.iter().zip(0u64..).map(|(count, degree)| count * degree).sum();
         let layout = plan.layout;
@@ -131,11 +138,6 @@ impl BuildReport {
 /// A field is missing or of another kind.
 pub(crate) fn read_report(map: Map<String, Value>) -> Result<BuildReport, String> {
     serde_json::from_value(Value::Object(map)).map_err(|error| error.to_string())
-}
-
-fn row(phase: Phase, spent: &Spent) -> PhaseReport {
-    let Spent { seconds, cpu_seconds, peak_rss_bytes } = *spent;
-    PhaseReport { phase, seconds, cpu_seconds, peak_rss_bytes }
 }
 
 /// The report of a finished index.

@@ -1,5 +1,6 @@
 //! A build from its first phase to its last.
 
+use super::begin::{Asked, Begun, begin};
 use super::codes::CODES;
 use super::input::Input;
 use super::meter::{Meter, Spent};
@@ -7,15 +8,14 @@ use super::phase::Phase;
 use super::placement::ORDER;
 use super::plan::{BuildPlan, GraphPlan};
 use super::report::{BuildReport, stored_report};
-use super::scan::{Stop, scan, scan_keys};
+use super::scan::Stop;
 use super::state::Inputs;
 use super::work::Work;
 use super::{BuildError, BuildOptions, CodePlacement};
 use crate::import::{self, GraphSource};
-use gleann_storage::{BuildId, BuildParameters, CodeFormat, IndexDirectory, IndexKind, Manifest};
-use gleann_vector::{ContentHash, Element, ElementType, Matrix, Progress, VectorFile};
+use gleann_storage::{BuildId, BuildParameters, CodeFormat, IndexKind, Manifest};
+use gleann_vector::{Element, ElementType, Matrix, Progress, VectorFile};
 use half::f16;
-use rayon::ThreadPool;
 use std::path::Path;
 
 /// The graph as it was built.
@@ -93,35 +93,16 @@ fn run<T: Element>(
 ) -> Result<BuildReport, BuildError> {
     let given = input.given.map(|source| source.given(options));
     let plan = options.plan_rows(input.shape(options.metric), out, given)?;
-    let mut inputs = inputs(&plan, options);
-    let mut work = Work::open(out, &inputs, options.restart)?;
-    let meter = Meter::start();
-    let keys = options.keys.as_deref().map(scan_keys).transpose()?;
-    let content = scan(&input, progress).map_err(|stop| match stop {
-        Stop::Cancelled => BuildError::Cancelled { path: out.to_owned(), finished: work.continued_after },
-        Stop::Error(error) => error,
-    })?;
-    inputs.insert("content".into(), content.to_string());
-    for (name, value) in import::identity(input.given, options, progress)? {
-        inputs.insert(name.into(), value);
-    }
-    inputs.insert("keys".into(), keys.map_or("row numbers".into(), |hash| hash.to_string()));
-    if let Some(differences) = work.state.differences(&inputs) {
-        return Err(BuildError::Different { path: out.to_owned(), differences });
-    }
-    if IndexDirectory::is_index(out) {
-        // An earlier run was stopped between the manifest and the removal of its work.
-        work.clear()?;
+    let asked = Asked { out, keys: options.keys.as_deref(), restart: options.restart, progress };
+    let origin = || import::identity(input.given, options, progress);
+    let Some(begun) = begin(&input, inputs(&plan, options), &asked, origin)? else {
         return stored_report(out);
-    }
-    if let Some(phase) = work.continued_after {
+    };
+    if let Some(phase) = begun.work.continued_after {
         progress.phase(&format!("continue after {}", phase.name()), 0);
     }
-    let manifest = manifest(&plan, options, &inputs, (content, keys));
-    work.state.inputs = inputs;
-    work.state.finished.insert(Phase::Scan, meter.stop());
-    work.commit()?;
-    Run { input, options, plan, work, progress, manifest }.all()
+    let manifest = manifest(&plan, options, &begun);
+    Run { input, options, plan, work: begun.work, progress, manifest }.all()
 }
 
 /// Everything that shapes the bytes, by name, as far as it is known before the data is read.
@@ -162,12 +143,8 @@ fn inputs(plan: &BuildPlan, options: &BuildOptions) -> Inputs {
 }
 
 /// The manifest but for its members and entry point.
-fn manifest(
-    plan: &BuildPlan,
-    options: &BuildOptions,
-    inputs: &Inputs,
-    (content, keys): (ContentHash, Option<ContentHash>),
-) -> Manifest {
+fn manifest(plan: &BuildPlan, options: &BuildOptions, begun: &Begun) -> Manifest {
+    let inputs = &begun.work.state.inputs;
     let named = |name: &&str| {
         let value = inputs.get(*name).filter(|value| !import::is_own(value))?;
         Some(((*name).to_owned(), value.clone()))
@@ -195,8 +172,8 @@ fn manifest(
         },
         members: Vec::new(),
     };
-    let keys = keys.map(|hash| hash.to_string()).unwrap_or_default();
-    manifest.build_id = manifest.derive_build_id(format!("{content} {keys}").as_bytes());
+    let keys = begun.keys.map(|hash| hash.to_string()).unwrap_or_default();
+    manifest.build_id = manifest.derive_build_id(format!("{} {keys}", begun.content).as_bytes());
     manifest
 }
 
@@ -271,9 +248,11 @@ impl<T: Element> Run<'_, T> {
         self.plan.rows as u32
     }
 
-    pub(crate) fn pool(&self, threads: usize) -> Result<ThreadPool, BuildError> {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        pool.map_err(|error| BuildError::Threads { threads, message: error.to_string() })
+    pub(crate) fn stopped(&self, stop: Stop) -> BuildError {
+        match stop {
+            Stop::Cancelled => self.cancelled(),
+            Stop::Error(error) => error,
+        }
     }
 
     pub(crate) fn cancelled(&self) -> BuildError {

@@ -4,6 +4,7 @@ use super::BuildError;
 use super::lists::ListWriter;
 use super::meter::{Meter, Spent, return_freed_memory};
 use super::run::Run;
+use super::threads::thread_pool;
 use super::work::read_file;
 use gleann_graph::{Assigner, Homes, partition_row};
 use gleann_quant::{KMeansParams, kmeans, training_sample};
@@ -31,7 +32,7 @@ impl<T: Element> Run<'_, T> {
         self.remove_shards(shards)?;
         let centroids = self.centroids(shards)?;
         let mut assigner = Assigner::new(self.options.metric, centroids, capacity);
-        let pool = self.pool(self.plan.jobs.encode_threads)?;
+        let pool = thread_pool(self.plan.jobs.encode_threads)?;
         let dim = self.input.rows.dim();
         let mut homes_file = AtomicFile::create(&self.work.path(HOMES))?;
         let mut homes: Vec<Homes> = Vec::new();
@@ -105,7 +106,7 @@ impl<T: Element> Run<'_, T> {
         }
         let params = KMeansParams { clusters: shards, rounds: ROUNDS, seed };
         let threads = self.plan.jobs.encode_threads;
-        let found = self.pool(threads)?.install(|| kmeans(sample.as_slice(), dim, params));
+        let found = thread_pool(threads)?.install(|| kmeans(sample.as_slice(), dim, params));
         // Fewer different rows than shards: equal centroids, so that there is room for every row.
         let mut centroids = Matrix::zeroed(shards, dim);
         for shard in 0..shards {

@@ -3,6 +3,7 @@
 use super::BuildError;
 use super::adjacency::AdjacencyWriter;
 use super::run::Run;
+use super::threads::thread_pool;
 use gleann_graph::{BuildDistance, BuildParams, Graph};
 use gleann_vector::{Element, Matrix, Progress};
 
@@ -11,7 +12,10 @@ impl<T: Element> Run<'_, T> {
     pub(crate) fn build_whole(&mut self) -> Result<(), BuildError> {
         let graph = match self.input.resident {
             Some(vectors) => self.graph_of(vectors, self.progress)?,
-            None => self.graph_of(&self.read_all()?, self.progress)?,
+            None => {
+                let read = self.input.read_all(self.plan.jobs.piece_rows, self.progress);
+                self.graph_of(&read.map_err(|stop| self.stopped(stop))?, self.progress)?
+            }
         };
         self.progress.phase("write graph", self.plan.rows);
         let path = self.work.path(super::run::ADJACENCY);
@@ -28,25 +32,10 @@ impl<T: Element> Run<'_, T> {
     /// The graph of `vectors`, on as many threads as memory allows.
     pub(crate) fn graph_of(&self, vectors: &Matrix<T>, progress: &dyn Progress) -> Result<Graph, BuildError> {
         let params: &BuildParams = &self.plan.jobs.graph;
-        let built = self.pool(self.plan.threads)?.install(|| {
+        let built = thread_pool(self.plan.threads)?.install(|| {
             let distance = BuildDistance::new(self.options.metric, vectors);
             gleann_graph::build(vectors, &distance, params, progress)
         });
         built.map_err(|_| self.cancelled())
-    }
-
-    fn read_all(&self) -> Result<Matrix<T>, BuildError> {
-        let dim = self.input.rows.dim();
-        let mut vectors = Matrix::<T>::zeroed(self.nodes() as usize, dim);
-        self.progress.phase("read vectors", self.plan.rows);
-        let piece = self.plan.jobs.piece_rows;
-        let mut start = 0;
-        for rows in vectors.as_mut_slice().chunks_mut(piece * dim) {
-            self.expect_not_cancelled()?;
-            self.input.rows.read_rows(start, rows)?;
-            start += (rows.len() / dim) as u64;
-            self.progress.advance((rows.len() / dim) as u64);
-        }
-        Ok(vectors)
     }
 }

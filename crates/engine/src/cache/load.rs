@@ -4,7 +4,7 @@ use super::{CachePolicy, CacheSize};
 use crate::error::OpenError;
 use crate::io::{Direct, MapIo, map_file};
 use gleann_search::{Cache, Driver, Entry, Query, Records, SearchIndex, SearchOptions, Turn};
-use gleann_storage::{BlockReader, GraphFile, Record, StorageError, VirtualClock, record_bytes};
+use gleann_storage::{BlockReader, GraphFile, NodeReader, VirtualClock};
 use gleann_vector::{Element, Matrix, NodeId, VectorFile};
 use std::path::Path;
 use std::sync::Arc;
@@ -27,16 +27,16 @@ pub(crate) fn load_cache<T: Element>(
 ) -> Result<SearchIndex<T>, OpenError> {
     let bytes_each = index.layout.record_bytes() as u64 + 4;
     let most = |size: &CacheSize| size.records(index.nodes, bytes_each) as usize;
-    let mut blocks = Blocks::new(graph);
+    let mut reader = NodeReader::new(graph);
     let (index, mut nodes) = match policy {
         CachePolicy::None => return Ok(index),
         CachePolicy::Sssp(size) => {
-            let nodes = breadth_first(&index, &mut blocks, most(size))?;
+            let nodes = breadth_first(&index, &mut reader, most(size))?;
             (index, nodes)
         }
         CachePolicy::Hot { size, queries } => {
             let most = most(size);
-            let queries = sample(&index, &mut blocks, queries.as_deref())?;
+            let queries = sample(&index, &mut reader, queries.as_deref())?;
             let (index, mut nodes) = most_wanted(index, graph, &queries)?;
             nodes.truncate(most);
             (index, nodes)
@@ -45,7 +45,7 @@ pub(crate) fn load_cache<T: Element>(
     nodes.sort_unstable();
     let mut records = Matrix::<u8>::zeroed(nodes.len(), index.layout.record_bytes());
     for (row, &node) in nodes.iter().enumerate() {
-        records.row_mut(row).copy_from_slice(blocks.record(node)?);
+        records.row_mut(row).copy_from_slice(reader.bytes(NodeId(node))?);
     }
     Ok(SearchIndex { cache: Cache::Held(Records::new(nodes, records)), ..index })
 }
@@ -53,7 +53,7 @@ pub(crate) fn load_cache<T: Element>(
 /// The first `most` nodes in breadth-first order from the entry points.
 fn breadth_first<T: Element>(
     index: &SearchIndex<T>,
-    blocks: &mut Blocks<'_>,
+    reader: &mut NodeReader<'_>,
     most: usize,
 ) -> Result<Vec<u32>, OpenError> {
     let mut met = bitvec::bitvec![0; index.nodes as usize];
@@ -67,7 +67,7 @@ fn breadth_first<T: Element>(
     index.entry.medoid.iter().chain(navigation).for_each(|&id| meet(&mut order, id));
     let mut next = 0;
     while next < order.len() && order.len() < most {
-        for id in blocks.decoded(order[next])?.neighbours() {
+        for id in reader.record(NodeId(order[next]))?.neighbours() {
             meet(&mut order, id);
         }
         next += 1;
@@ -78,7 +78,7 @@ fn breadth_first<T: Element>(
 /// The queries whose demand decides.
 fn sample<T: Element>(
     index: &SearchIndex<T>,
-    blocks: &mut Blocks<'_>,
+    reader: &mut NodeReader<'_>,
     queries: Option<&Path>,
 ) -> Result<Matrix<T>, OpenError> {
     let dim = index.layout.dim();
@@ -87,7 +87,7 @@ fn sample<T: Element>(
         let mut rows = Matrix::<T>::zeroed(count as usize, dim);
         for row in 0..count {
             let node = (row * u64::from(index.nodes) / count) as u32;
-            rows.row_mut(row as usize).copy_from_slice(blocks.decoded(node)?.vector());
+            rows.row_mut(row as usize).copy_from_slice(reader.record(NodeId(node))?.vector());
         }
         return Ok(rows);
     };
@@ -132,34 +132,4 @@ fn most_wanted<T: Element>(
     let index = Arc::into_inner(counting).expect("the driver, which shared it, is gone");
     let nodes = if let Cache::Counting(demand) = &index.cache { demand.most_wanted() } else { Vec::new() };
     Ok((index, nodes))
-}
-
-/// The graph file, a block at a time.
-struct Blocks<'a> {
-    graph: &'a GraphFile,
-    block: Matrix<u8>,
-    held: Option<gleann_storage::BlockId>,
-}
-
-impl<'a> Blocks<'a> {
-    fn new(graph: &'a GraphFile) -> Self {
-        Self { graph, block: Matrix::zeroed(1, graph.layout().block_bytes()), held: None }
-    }
-
-    fn record(&mut self, node: u32) -> Result<&[u8], OpenError> {
-        let layout = self.graph.layout();
-        let block = layout.block_of(NodeId(node));
-        if self.held != Some(block) {
-            self.held = None;
-            self.graph.read_block(block, self.block.as_mut_slice())?;
-            self.held = Some(block);
-        }
-        Ok(record_bytes(layout, self.block.as_slice(), layout.slot_of(NodeId(node))))
-    }
-
-    fn decoded(&mut self, node: u32) -> Result<Record<'_>, OpenError> {
-        let (layout, nodes, path) = (*self.graph.layout(), self.graph.nodes(), self.graph.path().to_owned());
-        let record = Record::decode(&layout, self.record(node)?, nodes);
-        record.map_err(|source| StorageError::Record { path, node, source }.into())
-    }
 }

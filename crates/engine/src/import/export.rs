@@ -6,13 +6,12 @@ mod transform;
 
 use super::diskann::{Description, with_suffix};
 use super::{GraphSource, ImportError};
-use crate::build::BuildError;
+use crate::build::{BuildError, thread_pool};
 use gleann_graph::ListBlock;
 use gleann_quant::Codebook;
 use gleann_storage::{AtomicFile, StorageError, replace_file};
 use gleann_vector::{Element, ElementType, Metric, Progress, RowSource, write_keys};
 use half::f16;
-use rayon::ThreadPool;
 use sectors::SectorWriter;
 use std::path::{Path, PathBuf};
 use transform::Transform;
@@ -196,12 +195,6 @@ impl Export<'_> {
         }
     }
 
-    fn pool(&self) -> Result<ThreadPool, BuildError> {
-        let threads = self.options.threads;
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        pool.map_err(|error| BuildError::Threads { threads, message: error.to_string() })
-    }
-
     /// Writes vectors with their lists, and codes.
     fn write_rows<T: Element>(
         &self,
@@ -211,7 +204,7 @@ impl Export<'_> {
     ) -> Result<(), BuildError> {
         let (rows, dim) = (self.source.rows(), self.source.dim());
         let chunks = self.codebook.chunks();
-        let pool = self.pool()?;
+        let pool = thread_pool(self.options.threads)?;
         let shape = sectors::Shape {
             rows: rows as u32,
             dim: transform.dim(dim),

@@ -2,7 +2,7 @@
 
 use super::ImportError;
 use super::diskann::DiskFile;
-use gleann_storage::{BlockId, GraphFile, Record, StorageError, record_bytes};
+use gleann_storage::{BlockId, GraphFile, Record};
 use gleann_vector::NodeId;
 
 /// Where the records of a source are.
@@ -85,13 +85,7 @@ impl Nodes {
     /// Its degree or a neighbour is impossible.
     pub(crate) fn stored<'a>(&'a self, block: &'a [u8], node: u32) -> Result<StoredNode<'a>, ImportError> {
         match self {
-            Nodes::Index(file) => {
-                let layout = file.layout();
-                let bytes = record_bytes(layout, block, layout.slot_of(NodeId(node)));
-                let record = Record::decode(layout, bytes, file.nodes());
-                let fail = |source| StorageError::Record { path: file.path().to_owned(), node, source };
-                Ok(StoredNode::Index(record.map_err(fail)?))
-            }
+            Nodes::Index(file) => Ok(StoredNode::Index(file.record(block, NodeId(node))?)),
             Nodes::DiskAnn(file) => Ok(StoredNode::DiskAnn(file.node(block, node)?)),
         }
     }

@@ -9,6 +9,7 @@ use gleann_graph::Rows;
 use gleann_quant::Codebook;
 use gleann_vector::{ContentHash, ElementType, Fingerprint, Key, Metric, Progress, RowSource, SourceError};
 use half::f16;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What becomes of the rows of a [`GraphSource`], whatever they come from.
@@ -196,17 +197,18 @@ pub(crate) fn identity(
     source: Option<&GraphSource>,
     options: &BuildOptions,
     progress: &dyn Progress,
-) -> Result<[(&'static str, String); 3], BuildError> {
+) -> Result<BTreeMap<String, String>, BuildError> {
     let graph = source.map(|source| source.graph_identity(progress)).transpose()?;
     let codebook = source.and_then(|source| source.codebook_for(options));
     let codebook = codebook.map(|book| hash(&book.to_bytes())).transpose()?;
     let mem_graph = source.and_then(|source| source.mem_graph_for(options));
     let mem_graph = mem_graph.map(|given| hash(&given.to_bytes())).transpose()?;
-    Ok([
+    let pairs = [
         (MEM_GRAPH_OF, mem_graph.map_or(BUILT.into(), |hash| hash.to_string())),
         (GRAPH, graph.unwrap_or_else(|| BUILT.into())),
         (CODEBOOK, codebook.map_or(TRAINED.into(), |hash| hash.to_string())),
-    ])
+    ];
+    Ok(pairs.map(|(name, value)| (name.to_owned(), value)).into())
 }
 
 /// Builds an index in `out` of a graph that is there already: its vectors, lists and entry point are taken over, and

@@ -1,6 +1,7 @@
 //! What a build of postings can be told.
 
 use super::super::BuildError;
+use super::super::options::check_rows;
 use gleann_graph::BuildParams;
 use gleann_spann::ClusterParams;
 use gleann_storage::{Layout, MAX_POSTING_PAGES, PostingLayout};
@@ -90,17 +91,8 @@ impl SpannOptions {
         };
         params.check().map_err(|error| BuildError::option(error.field, error.found, error.expected))?;
         params.graph.check()?;
-        let most = u64::from(u32::MAX) - 1;
-        if rows > most {
-            let expected = format!("at most {most}; split the data over several indexes");
-            return Err(BuildError::option("rows", rows, expected));
-        }
-        match &self.keys {
-            Some(keys) if keys.len() as u64 != rows => {
-                Err(BuildError::option("keys", format!("{} keys", keys.len()), format!("{rows}, one a row")))
-            }
-            _ => Ok((layout, posting, params)),
-        }
+        check_rows(rows, self.keys.as_deref())?;
+        Ok((layout, posting, params))
     }
 
     fn graph(&self) -> BuildParams {

@@ -2,6 +2,7 @@
 
 use super::super::BuildError;
 use super::super::disk::{free_bytes, used_bytes};
+use super::super::threads::wanted_threads;
 use super::super::work::{Work, work_directory};
 use super::SpannOptions;
 use gleann_graph::Rows;
@@ -83,11 +84,7 @@ impl SpannOptions {
             return Err(BuildError::Budget { budget, minimum, phase });
         }
         let each = needed(2).saturating_sub(minimum).max(1);
-        let wanted = match self.threads {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            threads => threads,
-        };
-        let more = ((budget - minimum) / each).min(wanted as u64 - 1);
+        let more = ((budget - minimum) / each).min(wanted_threads(self.threads) as u64 - 1);
         Ok((1 + more as usize, minimum.saturating_add(more * each)))
     }
 }

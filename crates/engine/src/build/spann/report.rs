@@ -1,8 +1,6 @@
 //! What a build of postings measured: its `build.json`.
 
 use super::super::BuildError;
-use super::super::meter::Spent;
-use super::super::phase::Phase;
 use super::super::report::PhaseReport;
 use super::super::state::State;
 use super::SpannPlan;
@@ -50,13 +48,8 @@ pub struct SpannReport {
 
 impl SpannReport {
     pub(crate) fn new(plan: &SpannPlan, state: &State, members: &[Vec<u32>], build_id: String) -> Self {
-        let phase = |(&phase, spent): (&Phase, &Spent)| PhaseReport {
-            phase,
-            seconds: spent.seconds,
-            cpu_seconds: spent.cpu_seconds,
-            peak_rss_bytes: spent.peak_rss_bytes,
-        };
-        let phases: Vec<PhaseReport> = state.finished.iter().map(phase).collect();
+        let phases: Vec<PhaseReport> =
+            state.finished.iter().map(|(&phase, spent)| PhaseReport::new(phase, spent)).collect();
         let all: u64 = members.iter().map(|members| members.len() as u64).sum();
         let (postings, capacity) = (members.len() as u64, plan.posting.capacity() as u64);
         Self {

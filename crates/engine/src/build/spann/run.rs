@@ -1,19 +1,21 @@
 //! A build of postings from its first phase to its last.
 
 use super::super::BuildError;
+use super::super::begin::{Asked, begin};
 use super::super::input::Input;
 use super::super::meter::Meter;
 use super::super::phase::Phase;
-use super::super::scan::{Stop, scan, scan_keys};
+use super::super::scan::Stop;
 use super::super::state::Inputs;
+use super::super::threads::thread_pool;
 use super::super::work::Work;
 use super::report::{SpannReport, stored_report};
 use super::{SpannOptions, SpannPlan};
 use gleann_graph::BuildDistance;
 use gleann_spann::{Clusters, cluster};
 use gleann_storage::{
-    BuildId, BuildParameters, CodeFormat, IndexDirectory, IndexKind, Manifest, Packing, StorageError,
-    write_centroids, write_keys, write_postings, write_report,
+    BuildId, BuildParameters, CodeFormat, IndexKind, Manifest, Packing, StorageError, write_centroids,
+    write_keys, write_postings, write_report,
 };
 use gleann_vector::{Element, ElementType, Matrix, NodeId, Progress, VectorFile};
 use half::f16;
@@ -66,30 +68,12 @@ fn run<T: Element>(
     progress: &dyn Progress,
 ) -> Result<SpannReport, BuildError> {
     let plan = options.plan_rows(input.shape(options.metric), out)?;
-    let mut inputs = inputs(&plan, options);
-    let mut work = Work::open(out, &inputs, options.restart)?;
-    let meter = Meter::start();
-    let keys = options.keys.as_deref().map(scan_keys).transpose()?;
-    let content = scan(&input, progress).map_err(|stop| match stop {
-        Stop::Cancelled => BuildError::Cancelled { path: out.to_owned(), finished: None },
-        Stop::Error(error) => error,
-    })?;
-    inputs.insert("content".into(), content.to_string());
-    inputs.insert("keys".into(), keys.map_or("row numbers".into(), |hash| hash.to_string()));
-    if let Some(differences) = work.state.differences(&inputs) {
-        return Err(BuildError::Different { path: out.to_owned(), differences });
-    }
-    if IndexDirectory::is_index(out) {
-        // An earlier run was stopped between the manifest and the removal of its work.
-        work.clear()?;
+    let asked = Asked { out, keys: options.keys.as_deref(), restart: options.restart, progress };
+    let Some(begun) = begin(&input, inputs(&plan, options), &asked, || Ok(Inputs::new()))? else {
         return stored_report(out);
-    }
-    let manifest = manifest(&plan, options, &inputs);
-    work.state = Default::default();
-    work.state.inputs = inputs;
-    work.commit()?;
-    work.state.finished.insert(Phase::Scan, meter.stop());
-    Run { input, options, plan, work, progress, manifest }.all()
+    };
+    let manifest = manifest(&plan, options, &begun.work.state.inputs);
+    Run { input, options, plan, work: begun.work, progress, manifest }.all()
 }
 
 /// Everything that shapes the bytes, by name, as far as it is known before the data is read.
@@ -162,7 +146,7 @@ impl<T: Element> Run<'_, T> {
         let vectors = match self.input.resident {
             Some(vectors) => vectors,
             None => {
-                read = self.read_all()?;
+                read = self.input.read_all(PIECE, self.progress).map_err(|stop| self.stopped(stop))?;
                 &read
             }
         };
@@ -174,27 +158,8 @@ impl<T: Element> Run<'_, T> {
         self.finish(&clusters)
     }
 
-    fn read_all(&self) -> Result<Matrix<T>, BuildError> {
-        let dim = self.plan.layout.dim();
-        let mut vectors = Matrix::<T>::zeroed(self.plan.rows as usize, dim);
-        self.progress.phase("read vectors", self.plan.rows);
-        for (piece, rows) in vectors.as_mut_slice().chunks_mut(PIECE * dim).enumerate() {
-            if self.progress.cancelled() {
-                return Err(self.cancelled());
-            }
-            self.input.rows.read_rows((piece * PIECE) as u64, rows)?;
-            self.progress.advance((rows.len() / dim) as u64);
-        }
-        Ok(vectors)
-    }
-
     fn cluster(&self, vectors: &Matrix<T>) -> Result<Clusters<T>, BuildError> {
-        let threads = self.plan.threads;
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .map_err(|error| BuildError::Threads { threads, message: error.to_string() })?;
-        let clusters = pool.install(|| {
+        let clusters = thread_pool(self.plan.threads)?.install(|| {
             let distance = BuildDistance::new(self.options.metric, vectors);
             cluster(vectors, &distance, &self.plan.params, self.progress)
         });
@@ -237,6 +202,13 @@ impl<T: Element> Run<'_, T> {
         self.manifest.publish(&self.work.out)?;
         self.work.clear()?;
         Ok(report)
+    }
+
+    fn stopped(&self, stop: Stop) -> BuildError {
+        match stop {
+            Stop::Cancelled => self.cancelled(),
+            Stop::Error(error) => error,
+        }
     }
 
     fn cancelled(&self) -> BuildError {
