@@ -90,14 +90,11 @@ pub struct BuildArgs {
 /// Runs the verb.
 pub fn run_build(args: BuildArgs) -> Result<()> {
     let preset = args.preset.as_deref().map(Preset::load).transpose()?;
-    let postings = preset.as_ref().is_some_and(|preset| preset.recipe.system == System::Spann);
-    if args.spann.spann || postings {
-        let mut vectors = VectorFile::open(args.data.as_ref().context("--data is missing")?)?;
-        if let Some(rows) = args.rows {
-            vectors = vectors.slice(0, rows).context("--rows")?;
-        }
+    if args.makes_postings(preset.as_ref())? {
+        let vectors = args.vectors()?;
         let manner = Manner { plan_only: args.plan, quiet: args.quiet };
-        return run_build_spann(&vectors, &args.out, &args.spann_options(vectors.rows())?, manner);
+        let options = args.spann_options(vectors.rows(), preset.as_ref())?;
+        return run_build_spann(&vectors, &args.out, &options, manner);
     }
     let source = Source::open(&args)?;
     let options = args.options(&source, preset.as_ref())?;
@@ -147,11 +144,7 @@ impl Source {
         if let Some(graph) = args.given.open(args.metric)? {
             return Ok(Source::Graph(Box::new(graph)));
         }
-        let mut vectors = VectorFile::open(args.data.as_ref().context("--data is missing")?)?;
-        if let Some(rows) = args.rows {
-            vectors = vectors.slice(0, rows).context("--rows")?;
-        }
-        Ok(Source::Vectors(vectors))
+        Ok(Source::Vectors(args.vectors()?))
     }
 
     fn plan(&self, options: &BuildOptions, args: &BuildArgs) -> Result<BuildPlan> {
@@ -239,18 +232,59 @@ fn of_preset(preset: Option<&Preset>, base: BuildOptions) -> BuildOptions {
 }
 
 impl BuildArgs {
-    fn spann_options(&self, rows: u64) -> Result<SpannOptions> {
-        let keys = self.keys.as_ref().map(|path| read_keys(path, rows)).transpose()?;
+    /// The vectors, as many as are wanted.
+    fn vectors(&self) -> Result<VectorFile> {
+        let vectors = VectorFile::open(self.data.as_ref().context("--data is missing")?)?;
+        match self.rows {
+            Some(rows) => vectors.slice(0, rows).context("--rows"),
+            None => Ok(vectors),
+        }
+    }
+
+    /// Whether postings are wanted. Arguments of the other kind of index would be ignored: they are refused.
+    fn makes_postings(&self, preset: Option<&Preset>) -> Result<bool> {
+        let Some(preset) = preset else { return Ok(self.spann.spann) };
+        if preset.recipe.system == System::Graph {
+            ensure!(
+                !self.spann.spann,
+                "--spann: preset {} is a graph; leave one of the two out",
+                preset.name
+            );
+            return Ok(false);
+        }
+        let given = [
+            ("--degree", self.degree.is_some()),
+            ("--build-list", self.build_list.is_some()),
+            ("--alpha", self.alpha.is_some()),
+            ("--pq-bytes", self.pq_bytes.is_some()),
+            ("--codes", self.codes.is_some()),
+            ("--packing", self.packing.is_some()),
+            ("--mem-graph", self.mem_graph.options().is_some()),
+            ("--from-index", self.given.from_index.is_some()),
+            ("--from-diskann", self.given.from_diskann.is_some()),
+        ];
+        let given = given.iter().find(|(_, given)| *given);
+        if let Some((name, _)) = given {
+            bail!(
+                "{name}: preset {} is an index of postings, which has no such thing; leave it out",
+                preset.name
+            );
+        }
+        Ok(true)
+    }
+
+    fn spann_options(&self, rows: u64, preset: Option<&Preset>) -> Result<SpannOptions> {
         let defaults = SpannOptions::default();
+        let base = preset.map_or(defaults.clone(), |preset| preset.recipe.postings(defaults));
         Ok(self.spann.apply(SpannOptions {
-            metric: self.metric.unwrap_or(defaults.metric),
-            page_size: self.page_size.unwrap_or(defaults.page_size),
+            metric: self.metric.unwrap_or(base.metric),
+            page_size: self.page_size.unwrap_or(base.page_size),
             memory_budget: self.memory_budget,
             threads: self.threads,
-            seed: self.seed.unwrap_or(defaults.seed),
-            keys,
+            seed: self.seed.unwrap_or(base.seed),
+            keys: self.keys.as_ref().map(|path| read_keys(path, rows)).transpose()?,
             restart: self.restart,
-            ..defaults
+            ..base
         }))
     }
 }

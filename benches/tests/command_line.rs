@@ -252,6 +252,9 @@ fn postings_take_the_same_verbs() {
         here,
         &format!("run-bench {files} --list 32 --search beam,pipe --engine mmap --rounds 1 --out s.jsonl"),
     );
+    // A list may be shorter than k: a posting holds many vectors.
+    done(here, &format!("run-bench {files} --list 2 --engine mmap --rounds 1 --out two.jsonl"));
+    assert_eq!(rows(&here.join("two.jsonl"))[0]["reads_per_query"].as_f64(), Some(2.0));
     for row in rows(&here.join("s.jsonl")) {
         assert!(row["recall"].as_f64() > Some(0.95), "{row}");
         assert_eq!(row["reads_per_query"].as_f64(), Some(32.0));
@@ -261,6 +264,8 @@ fn postings_take_the_same_verbs() {
         assert!(refused(here, &format!("{line} --spann {graph_only}")).contains("cannot be used with"));
     }
     assert!(refused(here, &format!("{line} --replicas 6")).contains("--spann"));
+    assert!(refused(here, &format!("{line} --preset spann --codes off")).contains("--codes: preset spann"));
+    assert!(refused(here, &format!("{line} --preset grip --spann")).contains("preset grip is a graph"));
     let dynamic = format!("run-bench {files} --list 32 --width dynamic --engine mmap --rounds 1");
     assert!(refused(here, &dynamic).contains("give a fixed width"));
 }

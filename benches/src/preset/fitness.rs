@@ -4,7 +4,7 @@ use super::Preset;
 use super::recipe::{Recipe, System};
 use anyhow::{Result, bail};
 use gleann::{CodePlacement, Packing};
-use gleann_storage::{CodeFormat, IndexDirectory, IndexKind, MemberKind};
+use gleann_storage::{IndexDirectory, IndexKind, MemberKind};
 use std::path::{Path, PathBuf};
 
 /// An index that is there, as far as presets care.
@@ -30,7 +30,6 @@ impl Built {
     pub fn open(path: &Path) -> Result<Self> {
         let directory = IndexDirectory::open(path)?;
         let manifest = directory.manifest();
-        let in_record = manifest.layout.code_bytes() > 0;
         Ok(Self {
             path: path.to_owned(),
             system: match manifest.kind {
@@ -38,11 +37,7 @@ impl Built {
                 IndexKind::Postings { .. } => System::Spann,
             },
             packing: manifest.packing,
-            codes: match manifest.codes {
-                CodeFormat::None => CodePlacement::Off,
-                CodeFormat::Pq { .. } if in_record => CodePlacement::Record,
-                CodeFormat::Pq { .. } => CodePlacement::Memory,
-            },
+            codes: CodePlacement::of(manifest),
             mem_graph: manifest.members.iter().any(|member| member.kind == MemberKind::MemGraph),
         })
     }

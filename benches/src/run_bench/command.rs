@@ -9,9 +9,10 @@ use super::table;
 use crate::peers;
 use crate::reproduce;
 use crate::row::{Row, append_rows, read_rows};
-use crate::sweep::{OpenAxes, OpenPoint, SearchAxes, SearchPoint, Sweep};
-use anyhow::{Context, Result, bail, ensure};
-use std::path::PathBuf;
+use crate::sweep::{LISTS, OpenAxes, OpenPoint, SearchAxes, SearchPoint, Sweep};
+use anyhow::{Context, Result, ensure};
+use gleann_storage::{IndexDirectory, IndexKind};
+use std::path::{Path, PathBuf};
 
 /// Arguments of `run-bench`.
 #[derive(Debug, clap::Args)]
@@ -198,7 +199,7 @@ pub fn run_job(job: &Job) -> Result<Vec<Row>> {
 pub(super) fn resolve(args: &RunBenchArgs) -> Result<Job> {
     let experiment = match &args.experiment {
         Some(path) => Experiment::read(path)?,
-        None => from_flags(&args.knobs)?,
+        None => from_flags(&args.knobs),
     };
     prepare(args, experiment)
 }
@@ -216,12 +217,15 @@ pub(super) fn prepare(args: &RunBenchArgs, experiment: Experiment) -> Result<Job
         ensure!(exists, "--{name} {}: no such file or folder", path.display());
         Ok(path)
     };
+    let index = path(&args.index, experiment.index, "index")?;
+    let points = points(&experiment.name, &experiment.sweep);
+    check_lists(&index, &points, experiment.k)?;
     Ok(Job {
-        index: path(&args.index, experiment.index, "index")?,
+        index,
         query: path(&args.query, experiment.query, "query")?,
         truth: path(&args.truth, experiment.truth, "truth")?,
         out: args.out.clone().or(experiment.out),
-        points: points(&experiment.name, &experiment.sweep),
+        points,
         about: experiment.about,
         k: experiment.k,
         rounds: experiment.rounds,
@@ -233,12 +237,34 @@ pub(super) fn prepare(args: &RunBenchArgs, experiment: Experiment) -> Result<Job
     })
 }
 
-/// What the flags describe, as if a file had said it.
-pub(super) fn from_flags(knobs: &Knobs) -> Result<Experiment> {
-    if let Some(list) = knobs.search.list.iter().find(|&&list| list < knobs.k) {
-        bail!("--list {list}: expected at least k = {}", knobs.k);
+impl Knobs {
+    /// The axes of searching; list lengths that suit k where none are given.
+    pub(super) fn search(&self) -> SearchAxes {
+        let mut axes = self.search.clone();
+        if axes.list.is_empty() {
+            axes.list = LISTS.into_iter().filter(|&list| list >= self.k).collect();
+        }
+        if axes.list.is_empty() {
+            axes.list = [1, 2, 4].map(|times| times * self.k).to_vec();
+        }
+        axes
     }
-    Ok(Experiment {
+}
+
+/// A candidate list shorter than k cannot hold the answer. A list of postings can: each holds many vectors.
+fn check_lists(index: &Path, points: &[Point], k: u32) -> Result<()> {
+    let Some(short) = points.iter().map(|point| point.search.list).find(|&list| list < k) else {
+        return Ok(());
+    };
+    let manifest = IndexDirectory::open(index).map(|directory| directory.manifest().kind);
+    let postings = matches!(manifest, Ok(IndexKind::Postings { .. }));
+    ensure!(postings, "--list {short}: expected at least k = {k}, but for an index of postings");
+    Ok(())
+}
+
+/// What the flags describe, as if a file had said it.
+pub(super) fn from_flags(knobs: &Knobs) -> Experiment {
+    Experiment {
         name: "gleann".to_owned(),
         about: None,
         index: None,
@@ -247,9 +273,9 @@ pub(super) fn from_flags(knobs: &Knobs) -> Result<Experiment> {
         out: None,
         k: knobs.k,
         rounds: knobs.rounds,
-        sweep: Sweep { open: knobs.open.clone(), search: knobs.search.clone(), ..Sweep::default() },
+        sweep: Sweep { open: knobs.open.clone(), search: knobs.search(), ..Sweep::default() },
         expectations: Vec::new(),
-    })
+    }
 }
 
 /// The plan of a job, a line a point.

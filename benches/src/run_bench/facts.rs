@@ -2,7 +2,7 @@
 
 use crate::row::{Environment, Place};
 use gleann::IndexInfo;
-use gleann_storage::{CodeFormat, IndexDirectory, IndexKind};
+use gleann_storage::{IndexDirectory, IndexKind};
 use gleann_vector::cpu_report;
 use serde_json::json;
 use std::process::Command;
@@ -37,18 +37,13 @@ pub fn place(directory: &IndexDirectory, info: &IndexInfo) -> Place {
     let report = directory.report().unwrap_or_default();
     let number = |key: &str| report.get(key).and_then(serde_json::Value::as_f64);
     let members: u64 = manifest.members.iter().map(|member| member.bytes).sum();
-    let codes = match manifest.codes {
-        CodeFormat::None => "off",
-        CodeFormat::Pq { .. } if layout.code_bytes() > 0 => "record",
-        CodeFormat::Pq { .. } => "memory",
-    };
     let packing = match manifest.kind {
         IndexKind::Graph => manifest.packing.name(),
         IndexKind::Postings { .. } => "postings",
     };
     Place {
         packing: packing.to_owned(),
-        codes: codes.to_owned(),
+        codes: info.codes.to_string(),
         records_per_page: Some(layout.records_per_block() as f64 / layout.pages_per_block() as f64),
         overlap_ratio: number("overlap_ratio"),
         mean_degree: number("mean_degree"),

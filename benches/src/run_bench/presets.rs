@@ -40,7 +40,7 @@ pub fn run(args: &RunBenchArgs) -> Result<()> {
     let presets: Vec<Preset> =
         args.presets.preset.iter().map(|name| Preset::load(name)).collect::<Result<_>>()?;
     let Some(jobs) = built_jobs(args, &presets)? else {
-        let mut job = prepare(args, from_flags(&args.knobs)?)?;
+        let mut job = prepare(args, from_flags(&args.knobs))?;
         let built = Built::open(&job.index)?;
         presets.iter().try_for_each(|preset| built.serves(preset))?;
         job.points = presets.iter().flat_map(|preset| preset_points(args, preset)).collect();
@@ -54,7 +54,7 @@ pub fn run(args: &RunBenchArgs) -> Result<()> {
 
 /// A preset with the axes that the flags name in place of its own.
 fn preset_points(args: &RunBenchArgs, preset: &Preset) -> Vec<Point> {
-    let (open, search) = (args.knobs.open.clone(), args.knobs.search.clone());
+    let (open, search) = (args.knobs.open.clone(), args.knobs.search());
     let open_base = preset.open.clone();
     points(&preset.name, &Sweep { open, search, open_base, search_base: preset.search })
 }
@@ -78,7 +78,7 @@ fn built_jobs(args: &RunBenchArgs, presets: &[Preset]) -> Result<Option<Vec<Job>
             job.points.extend(points);
             continue;
         }
-        let job = prepare(args, from_flags(&args.knobs)?.on(index))?;
+        let job = prepare(args, from_flags(&args.knobs).on(index))?;
         jobs.push(Job { points, ..job });
     }
     Ok(Some(jobs))
