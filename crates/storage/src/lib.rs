@@ -40,6 +40,7 @@ mod record;
 mod report_file;
 mod resume;
 mod sim;
+mod volume;
 
 pub use atomic_file::{AtomicFile, replace_file};
 pub use block::{BlockError, record_bytes, seal_block, verify_block};
@@ -74,3 +75,4 @@ pub use record::{NewRecord, Record, RecordError, encode_record};
 pub use report_file::{REPORT_NAME, read_report, write_report};
 pub use resume::finished_member;
 pub use sim::{Fault, SimDisk, SimOptions, VirtualClock};
+pub use volume::{Volume, VolumeFile};

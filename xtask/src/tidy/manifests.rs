@@ -11,7 +11,12 @@ const LAYERS: [(&str, &[&str]); 7] = [
     ("graph", &["gleann-vector", "gleann-quant"]),
     ("storage", &["gleann-vector"]),
     ("search", &["gleann-vector", "gleann-quant", "gleann-graph", "gleann-storage"]),
+    ("lios", &[]),
     ("spann", &["gleann-vector", "gleann-quant", "gleann-graph", "gleann-storage", "gleann-search"]),
+    (
+        "update",
+        &["gleann-vector", "gleann-lios", "gleann-quant", "gleann-graph", "gleann-storage", "gleann-search"],
+    ),
     (
         "engine",
         &["gleann-vector", "gleann-quant", "gleann-graph", "gleann-storage", "gleann-search", "gleann-spann"],
