@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use toml::Table;
 
 /// Packages of the workspace that each folder below `crates/` may depend on. `engine` (package `gleann`) may on all.
-const LAYERS: [(&str, &[&str]); 7] = [
+const LAYERS: [(&str, &[&str]); 9] = [
     ("vector", &[]),
     ("quant", &["gleann-vector"]),
     ("graph", &["gleann-vector", "gleann-quant"]),
@@ -19,7 +19,16 @@ const LAYERS: [(&str, &[&str]); 7] = [
     ),
     (
         "engine",
-        &["gleann-vector", "gleann-quant", "gleann-graph", "gleann-storage", "gleann-search", "gleann-spann"],
+        &[
+            "gleann-vector",
+            "gleann-lios",
+            "gleann-quant",
+            "gleann-graph",
+            "gleann-storage",
+            "gleann-search",
+            "gleann-spann",
+            "gleann-update",
+        ],
     ),
 ];
 
