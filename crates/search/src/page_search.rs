@@ -81,7 +81,7 @@ impl Traversal {
         bytes: &[u8],
     ) -> Result<(), SearchError> {
         let Expansion::Page { share_pct } = self.options.expansion else { return Ok(()) };
-        let nodes = index.layout.nodes_of(block, index.nodes);
+        let nodes = index.layout.nodes_of(block, self.nodes);
         let mut page = std::mem::take(&mut self.page);
         page.find_places(&nodes, self.pool.entries());
         page.mates.clear();
@@ -90,10 +90,15 @@ impl Traversal {
             if matches!(state, Some(State::Landed(_) | State::Expanded)) {
                 continue;
             }
-            let record = index.decode(id, index.bytes_in(bytes, id))?;
+            if !self.lies_in_block(id) {
+                continue;
+            }
+            let record = index.decode((id, self.nodes), index.bytes_in(bytes, id))?;
             let distance = self.measure(index, query, id, &record);
             match *place {
-                Some(position) => *self.pool.state_mut(position) = State::Landed(self.keep(index, &record)),
+                Some(position) => {
+                    *self.pool.state_mut(position) = State::Landed(self.keep(index, id, &record))
+                }
                 None if self.was_unjudged(id) => self.land_judged(index, (distance, id), &record),
                 None if self.visited.insert(id) => page.mates.push((distance, id)),
                 None => {}
@@ -102,11 +107,18 @@ impl Traversal {
         let most = (index.layout.records_per_block() - 1) * usize::from(share_pct) / 100;
         page.mates.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         for &(distance, id) in page.mates.iter().take(most) {
-            let record = index.decode(id, index.bytes_in(bytes, id))?;
+            let record = index.decode((id, self.nodes), index.bytes_in(bytes, id))?;
             self.land_judged(index, (distance, id), &record);
         }
         self.page = page;
         Ok(())
+    }
+}
+
+impl Traversal {
+    /// Whether a node that belongs into a block lies in it: its place may be free, or the node too new.
+    fn lies_in_block(&self, id: u32) -> bool {
+        self.view.as_ref().is_none_or(|view| view.knows(id) && !view.with_new_record(id, |_| {}))
     }
 }
 
