@@ -192,6 +192,31 @@ impl EmbeddedRows {
             }
         }
     }
+
+    /// The pairs of a pool whose position `i` is the point at `order[i]`: points are embedded as they are met, a prune
+    /// sorts its pool.
+    pub fn pairs_in<'a>(&'a self, order: &'a [u32]) -> impl Pairs + 'a {
+        OrderedPairs { rows: self, order }
+    }
+}
+
+struct OrderedPairs<'a> {
+    rows: &'a EmbeddedRows,
+    order: &'a [u32],
+}
+
+const BATCH: usize = 64;
+
+impl Pairs for OrderedPairs<'_> {
+    fn distances(&mut self, from: u32, to: &[u32], out: &mut [f32]) {
+        let mut places = [0u32; BATCH];
+        for (to, out) in to.chunks(BATCH).zip(out.chunks_mut(BATCH)) {
+            for (place, &position) in places.iter_mut().zip(to) {
+                *place = self.order[position as usize];
+            }
+            self.rows.distances(self.order[from as usize], &places[..to.len()], out);
+        }
+    }
 }
 
 impl Pairs for EmbeddedRows {
@@ -242,6 +267,10 @@ mod tests {
             Pairs::distances(&mut rows, 7, &[9, 7, 100], &mut out);
             assert_eq!(out, [9, 7, 100].map(|to| rows.distance(7, to)));
             assert_eq!(out[1], 0.0);
+            let order: Vec<u32> = (0..170).rev().collect();
+            let mut all = [0.0; 170];
+            rows.pairs_in(&order).distances(2, &order, &mut all);
+            assert!((0..170).all(|to| all[to as usize] == rows.distance(167, to)));
         }
     }
 
