@@ -31,6 +31,7 @@ mod member;
 mod member_reader;
 mod member_writer;
 mod node_reader;
+mod os_volume;
 mod packing;
 mod page_io;
 mod posting;
@@ -64,6 +65,7 @@ pub use mem_graph_file::{PointFormat, StoredMemGraph, load_mem_graph, mem_graph_
 pub use member::{MemberEntry, MemberKind};
 pub use member_writer::MemberWriter;
 pub use node_reader::NodeReader;
+pub use os_volume::OsVolume;
 pub use packing::{Packing, UnknownPacking};
 pub use page_io::{PageIo, RawCompletion, RawRead};
 pub use posting::{
