@@ -41,6 +41,8 @@ mod record;
 mod report_file;
 mod resume;
 mod sim;
+mod sim_file;
+mod sim_volume;
 mod volume;
 
 pub use atomic_file::{AtomicFile, replace_file};
@@ -77,4 +79,5 @@ pub use record::{NewRecord, Record, RecordError, encode_record};
 pub use report_file::{REPORT_NAME, read_report, write_report};
 pub use resume::finished_member;
 pub use sim::{Fault, SimDisk, SimOptions, VirtualClock};
+pub use sim_volume::SimVolume;
 pub use volume::{Volume, VolumeFile};
