@@ -31,6 +31,7 @@ mod member;
 mod member_reader;
 mod member_writer;
 mod node_reader;
+mod os_volume;
 mod packing;
 mod page_io;
 mod posting;
@@ -40,6 +41,8 @@ mod record;
 mod report_file;
 mod resume;
 mod sim;
+mod sim_file;
+mod sim_volume;
 mod volume;
 
 pub use atomic_file::{AtomicFile, replace_file};
@@ -64,6 +67,7 @@ pub use mem_graph_file::{PointFormat, StoredMemGraph, load_mem_graph, mem_graph_
 pub use member::{MemberEntry, MemberKind};
 pub use member_writer::MemberWriter;
 pub use node_reader::NodeReader;
+pub use os_volume::OsVolume;
 pub use packing::{Packing, UnknownPacking};
 pub use page_io::{PageIo, RawCompletion, RawRead};
 pub use posting::{
@@ -75,4 +79,5 @@ pub use record::{NewRecord, Record, RecordError, encode_record};
 pub use report_file::{REPORT_NAME, read_report, write_report};
 pub use resume::finished_member;
 pub use sim::{Fault, SimDisk, SimOptions, VirtualClock};
+pub use sim_volume::SimVolume;
 pub use volume::{Volume, VolumeFile};
