@@ -33,6 +33,7 @@ mod member_writer;
 mod node_reader;
 mod packing;
 mod page_io;
+mod page_table;
 mod posting;
 mod posting_file;
 mod reader;
@@ -66,6 +67,7 @@ pub use member_writer::MemberWriter;
 pub use node_reader::NodeReader;
 pub use packing::{Packing, UnknownPacking};
 pub use page_io::{PageIo, RawCompletion, RawRead};
+pub use page_table::{Area, BlockSet, ExpectedPageTable, LogicalBlock, PageTable, StoredPageTable};
 pub use posting::{
     MAX_POSTING_PAGES, Posting, PostingError, PostingLayout, PostingLayoutError, encode_posting,
 };
