@@ -2,3 +2,7 @@
 //!
 //! Invariant: this crate starts no thread and reads no clock; every file goes through a
 //! [`Volume`](gleann_storage::Volume), so that all of it runs, and crashes, on the simulated disk.
+
+mod pages;
+
+pub use pages::{Commit, Pages, PagesError, PagesPlace, TABLE_NAME};

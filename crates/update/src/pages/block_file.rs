@@ -48,16 +48,19 @@ impl BlockFile {
         let length = self.file.len().map_err(io_error("asking the length of", &self.path))?;
         let header = self.layout.file_bytes(0);
         if length < header {
-            let error = FieldError {
-                field: "the length",
-                found: format!("{length} bytes"),
-                expected: format!("{header} bytes or more"),
-            };
-            let remedy = "bring the index back from a copy, or build it again";
-            return Err(StorageError::Field { path: self.path.clone(), error, remedy }.into());
+            return Err(self.too_short(0).into());
         }
         // The number u32::MAX stands for no place at all.
         Ok(u32::try_from((length - header) / self.block_bytes() as u64).unwrap_or(u32::MAX))
+    }
+
+    /// The file has fewer than `blocks` blocks.
+    pub fn too_short(&self, blocks: u32) -> StorageError {
+        let found = self.file.len().map_or_else(|_| "unknown".to_owned(), |length| format!("{length} bytes"));
+        let expected = format!("{} bytes or more", self.layout.file_bytes(blocks.into()));
+        let error = FieldError { field: "the length", found, expected };
+        let remedy = "bring the index back from a copy, or build it again";
+        StorageError::Field { path: self.path.clone(), error, remedy }
     }
 
     /// Makes the file `blocks` blocks long.

@@ -53,7 +53,7 @@ impl Space {
         }
         Self {
             blocks,
-            settled: blocks,
+            settled: table.file_blocks(),
             unsettled: false,
             free,
             born: vec![0; blocks as usize],

@@ -1,6 +1,6 @@
 //! The open page store: the table in force, what reads by it, and how it is opened and begun.
 
-use super::block_file::BlockFile;
+use super::block_file::{BLOCK_FILE_NAME, BlockFile};
 use super::commit::Commit;
 use super::error::{PagesError, io_error};
 use super::space::Space;
@@ -11,6 +11,7 @@ use gleann_storage::{
     verify_block,
 };
 use parking_lot::Mutex;
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -61,11 +62,12 @@ impl Pages {
     /// # Errors
     /// There is a table already, the block file is missing or too short, or the system refused.
     pub fn adopt(place: PagesPlace, record_blocks: u32, root: &[u8]) -> Result<Self, PagesError> {
-        place.refuse_table()?;
+        place.refuse(TABLE_NAME)?;
         let file = place.block_file()?;
-        let table = PageTable::identity(record_blocks);
-        expect_blocks(&file, &table)?;
-        Self::begin_with(place, file, table, root)
+        if file.blocks()? < record_blocks {
+            return Err(file.too_short(record_blocks).into());
+        }
+        Self::begin_with(place, file, PageTable::identity(record_blocks), root)
     }
 
     /// Makes a live index of no blocks. The header page of a block file that exists is kept, else it is zeros.
@@ -73,10 +75,11 @@ impl Pages {
     /// # Errors
     /// There is a table already, or the system refused.
     pub fn create(place: PagesPlace, root: &[u8]) -> Result<Self, PagesError> {
-        place.refuse_table()?;
+        place.refuse(TABLE_NAME)?;
         let file = match BlockFile::open(&*place.volume, place.layout)? {
-            Some(file) => file,
-            None => BlockFile::create(&*place.volume, place.layout)?,
+            Some(file) if file.blocks().is_ok() => file,
+            // None, or what a crash left of the making of one.
+            _ => BlockFile::create(&*place.volume, place.layout)?,
         };
         Self::begin_with(place, file, PageTable::default(), root)
     }
@@ -87,14 +90,10 @@ impl Pages {
         table: PageTable,
         root: &[u8],
     ) -> Result<Self, PagesError> {
-        let blocks = file.blocks()?;
         // Whoever wrote the file may not have made it durable.
         file.sync()?;
-        let stored =
-            StoredPageTable { index: place.index, layout: place.layout, table, root: root.to_vec() };
-        switch_table(&*place.volume, &stored)
-            .map_err(|SwitchError::Before(error) | SwitchError::Unsure(error)| error)?;
-        Ok(Self::over(place, file, blocks, stored.table))
+        let table = place.store_table(table, root)?;
+        Self::over(place, file, table)
     }
 
     /// Opens the store as the last checkpoint left it, with the root of that. What a checkpoint that did not end has
@@ -104,28 +103,29 @@ impl Pages {
     /// There is no table, it or the block file is damaged or of another index, or the system refused.
     pub fn open(place: PagesPlace) -> Result<(Self, Vec<u8>), PagesError> {
         let path = place.volume.path(TABLE_NAME);
-        let stored_in = place.volume.open(TABLE_NAME).map_err(io_error("opening", &path))?;
-        let stored_in = stored_in.ok_or_else(|| PagesError::Missing { path: path.clone() })?;
+        let found = place.volume.open(TABLE_NAME).map_err(io_error("opening", &path))?;
+        let found = found.ok_or_else(|| PagesError::Missing { path: path.clone() })?;
         let file = place.block_file()?;
-        let blocks = file.blocks()?;
         let expected = ExpectedPageTable {
             index: place.index,
             layout: place.layout,
-            file_blocks: blocks.into(),
+            file_blocks: file.blocks()?.into(),
         };
-        let stored = StoredPageTable::read(&*stored_in, &path, &expected)?;
-        // Nobody reads it, and the next writer overwrites it: a failure here does no harm.
-        let _ = place.volume.remove(TABLE_TEMPORARY);
-        // The table may have been renamed into its place, but not durably. Then a crash would bring back the one
-        // before, so nothing that only that one names may be written over yet.
+        let stored = StoredPageTable::read(&*found, &path, &expected)?;
+        // The table may have come into its place by a rename that is not durable yet. A crash would then bring back the
+        // one before it, so what only that one names must not be written over until this has returned.
         place.volume.sync_dir().map_err(io_error("fsync of the directory of", &path))?;
-        Ok((Self::over(place, file, blocks, stored.table), stored.root))
+        if place.volume.open(TABLE_TEMPORARY).is_ok_and(|left| left.is_some()) {
+            // Nobody reads it and the next writer replaces it, so a failure does no harm.
+            let _ = place.volume.remove(TABLE_TEMPORARY);
+        }
+        Ok((Self::over(place, file, stored.table)?, stored.root))
     }
 
-    fn over(place: PagesPlace, file: BlockFile, blocks: u32, table: PageTable) -> Self {
-        let space = Mutex::new(Space::new(blocks, &table));
+    fn over(place: PagesPlace, file: BlockFile, table: PageTable) -> Result<Self, PagesError> {
+        let space = Mutex::new(Space::new(file.blocks()?, &table));
         let table = ArcSwap::from_pointee(table);
-        Self { shared: Arc::new(Shared { place, file, table, turn: Mutex::new(Turn::Free), space }) }
+        Ok(Self { shared: Arc::new(Shared { place, file, table, turn: Mutex::new(Turn::Free), space }) })
     }
 
     /// The table in force. Its blocks keep their bytes for as long as it is held.
@@ -149,7 +149,8 @@ impl Pages {
     /// # Panics
     /// If `into` is not one block long.
     pub fn read(&self, table: &PageTable, block: LogicalBlock, into: &mut [u8]) -> Result<(), PagesError> {
-        let place = table.physical(block).ok_or_else(|| self.shared.unknown(table.area(block.area).len(), block))?;
+        let place =
+            table.physical(block).ok_or_else(|| self.shared.unknown(table.area(block.area).len(), block))?;
         self.shared.read(place.0, block, into)
     }
 
@@ -179,18 +180,33 @@ impl Pages {
     }
 }
 
+impl fmt::Debug for Pages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pages").field("path", &self.path()).finish_non_exhaustive()
+    }
+}
+
 impl PagesPlace {
-    fn refuse_table(&self) -> Result<(), PagesError> {
-        let path = self.volume.path(TABLE_NAME);
-        match self.volume.open(TABLE_NAME).map_err(io_error("opening", &path))? {
+    /// An error if there is a file of this name.
+    pub(super) fn refuse(&self, name: &str) -> Result<(), PagesError> {
+        let path = self.volume.path(name);
+        match self.volume.open(name).map_err(io_error("opening", &path))? {
             Some(_) => Err(PagesError::Exists { path }),
             None => Ok(()),
         }
     }
 
     fn block_file(&self) -> Result<BlockFile, PagesError> {
-        BlockFile::open(&*self.volume, self.layout)?
-            .ok_or_else(|| PagesError::Missing { path: self.volume.path(super::block_file::BLOCK_FILE_NAME) })
+        let file = BlockFile::open(&*self.volume, self.layout)?;
+        file.ok_or_else(|| PagesError::Missing { path: self.volume.path(BLOCK_FILE_NAME) })
+    }
+
+    /// Writes the first table of an index. Whatever the error, nothing has been built on it.
+    pub(super) fn store_table(&self, table: PageTable, root: &[u8]) -> Result<PageTable, StorageError> {
+        let stored = StoredPageTable { index: self.index, layout: self.layout, table, root: root.to_vec() };
+        switch_table(&*self.volume, &stored)
+            .map_err(|(SwitchError::Before(error) | SwitchError::Unsure(error))| error)?;
+        Ok(stored.table)
     }
 }
 
@@ -214,5 +230,9 @@ impl Shared {
 
     pub fn unknown(&self, blocks: usize, block: LogicalBlock) -> PagesError {
         PagesError::Unknown { path: self.file.path().to_owned(), block, blocks }
+    }
+
+    pub fn unsure(&self, cause: Arc<StorageError>) -> PagesError {
+        PagesError::Unsure { path: self.place.volume.path(TABLE_NAME), cause }
     }
 }

@@ -20,7 +20,9 @@ pub(super) fn switch_table(volume: &dyn Volume, stored: &StoredPageTable) -> Res
         return Err(SwitchError::Before(error));
     }
     let path = volume.path(TABLE_NAME);
-    volume.rename(TABLE_TEMPORARY, TABLE_NAME).map_err(io_error("renaming to", &path))
+    volume
+        .rename(TABLE_TEMPORARY, TABLE_NAME)
+        .map_err(io_error("renaming to", &path))
         .and_then(|()| volume.sync_dir().map_err(io_error("fsync of the directory of", &path)))
         .map_err(SwitchError::Unsure)
 }
