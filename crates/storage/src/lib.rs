@@ -34,6 +34,7 @@ mod node_reader;
 mod os_volume;
 mod packing;
 mod page_io;
+mod page_table;
 mod posting;
 mod posting_file;
 mod reader;
@@ -70,6 +71,7 @@ pub use node_reader::NodeReader;
 pub use os_volume::OsVolume;
 pub use packing::{Packing, UnknownPacking};
 pub use page_io::{PageIo, RawCompletion, RawRead};
+pub use page_table::{Area, BlockSet, ExpectedPageTable, LogicalBlock, PageTable, StoredPageTable};
 pub use posting::{
     MAX_POSTING_PAGES, Posting, PostingError, PostingLayout, PostingLayoutError, encode_posting,
 };
