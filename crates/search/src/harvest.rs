@@ -2,7 +2,7 @@
 
 use crate::error::SearchError;
 use crate::index::SearchIndex;
-use crate::live::View;
+use crate::live::{Changes, View};
 use crate::options::{OptionsError, SearchOptions};
 use crate::plan::{Next, Plan, Searched};
 use crate::stats::QueryStats;
@@ -76,7 +76,12 @@ impl Harvest {
 
 /// An index that is searched to insert into it.
 #[derive(Debug)]
-pub struct ToInsert<T: Element>(pub Arc<SearchIndex<T>>);
+pub struct ToInsert<T: Element> {
+    /// The index.
+    pub index: Arc<SearchIndex<T>>,
+    /// Its changes, or those of a merge that nobody else sees yet.
+    pub changes: Arc<Changes<T>>,
+}
 
 /// A search that keeps what it meets.
 #[derive(Default)]
@@ -88,11 +93,11 @@ impl<T: Element> Searched for ToInsert<T> {
     type Found = Harvest;
 
     fn dim(&self) -> usize {
-        self.0.layout.dim()
+        self.index.layout.dim()
     }
 
     fn blocks(&self) -> BlockLayout {
-        self.0.blocks()
+        self.index.blocks()
     }
 }
 
@@ -104,8 +109,8 @@ impl<T: Element> Plan<ToInsert<T>> for InsertSearch {
         options: &SearchOptions,
         k: usize,
     ) -> Result<(), OptionsError> {
-        self.0.harvest.get_or_insert_default().reset(&index.0.layout);
-        self.0.begin(&index.0, query, options, k)
+        self.0.harvest.get_or_insert_default().reset(&index.index.layout);
+        self.0.begin_at(&index.index, Some(&index.changes), query, (options, k))
     }
 
     fn step(
@@ -114,7 +119,7 @@ impl<T: Element> Plan<ToInsert<T>> for InsertSearch {
         query: &[T],
         reads: &mut Vec<BlockId>,
     ) -> Result<Next, SearchError> {
-        self.0.step(&index.0, query, reads)
+        self.0.step(&index.index, query, reads)
     }
 
     fn arrive(
@@ -124,7 +129,7 @@ impl<T: Element> Plan<ToInsert<T>> for InsertSearch {
         block: BlockId,
         bytes: &[u8],
     ) -> Result<(), SearchError> {
-        self.0.arrive(&index.0, query, block, bytes)
+        self.0.arrive(&index.index, query, block, bytes)
     }
 
     fn wanted(&self) -> usize {

@@ -4,7 +4,7 @@
 use crate::error::SearchError;
 use crate::index::SearchIndex;
 use crate::traversal::{State, Traversal};
-use gleann_storage::BlockId;
+use gleann_storage::{BlockId, is_vacant};
 use gleann_vector::{Element, Entry as Candidate};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -85,17 +85,18 @@ impl Traversal {
         let mut page = std::mem::take(&mut self.page);
         page.find_places(&nodes, self.pool.entries());
         page.mates.clear();
-        for (id, place) in nodes.zip(&page.places) {
-            let state = place.map(|position| self.pool.entries()[position].state);
+        for (id, position) in nodes.zip(&page.places) {
+            let state = position.map(|position| self.pool.entries()[position].state);
             if matches!(state, Some(State::Landed(_) | State::Expanded)) {
                 continue;
             }
-            if !self.lies_in_block(id) {
+            let place = index.bytes_in(bytes, id);
+            if self.view.is_some() && is_vacant(&index.layout, place) {
                 continue;
             }
-            let record = index.decode((id, self.nodes), index.bytes_in(bytes, id))?;
+            let record = index.decode((id, self.nodes), place)?;
             let distance = self.measure(index, query, id, &record);
-            match *place {
+            match *position {
                 Some(position) => {
                     *self.pool.state_mut(position) = State::Landed(self.keep(index, id, &record))
                 }
@@ -112,13 +113,6 @@ impl Traversal {
         }
         self.page = page;
         Ok(())
-    }
-}
-
-impl Traversal {
-    /// Whether a node that belongs into a block lies in it: its place may be free, or the node too new.
-    fn lies_in_block(&self, id: u32) -> bool {
-        self.view.as_ref().is_none_or(|view| view.knows(id) && !view.with_new_record(id, |_| {}))
     }
 }
 

@@ -12,7 +12,7 @@ use crate::estimates::Estimates;
 use crate::harvest::Harvest;
 use crate::index::SearchIndex;
 use crate::lists::Lists;
-use crate::live::View;
+use crate::live::{Changes, View};
 use crate::mem_graph::{Navigator, Sought};
 use crate::options::{OptionsError, SearchKind, SearchOptions};
 use crate::page_search::PageScratch;
@@ -132,28 +132,7 @@ impl<T: Element> Plan<SearchIndex<T>> for Traversal {
         options: &SearchOptions,
         k: usize,
     ) -> Result<(), OptionsError> {
-        let list = options.check(k)?;
-        self.k = k;
-        self.look(index, query, list);
-        self.pool.reset(list);
-        self.nearest.reset(k.min(self.nodes as usize));
-        self.width = RunningWidth::new(options.width, options.kind);
-        self.options = *options;
-        self.stats = QueryStats::default();
-        let expected = (list + APPROACH_HOPS) * index.layout.degree() * 3 / 4;
-        self.visited.clear(expected.min(self.nodes as usize));
-        self.outstanding.clear();
-        self.blocks = 0;
-        self.lists.reset(&index.layout);
-        self.unjudged.clear();
-        self.open = 0;
-        if let Some(codebook) = index.estimates.codebook() {
-            let floats = &mut self.scratch.query;
-            floats.clear();
-            floats.extend(query.iter().map(|x| x.to_f32()));
-            self.table.fill(codebook, floats);
-        }
-        self.enter(index, query)
+        self.begin_at(index, index.changes.as_deref(), query, (options, k))
     }
 
     fn step(
@@ -208,11 +187,43 @@ impl<T: Element> Plan<SearchIndex<T>> for Traversal {
 }
 
 impl Traversal {
-    /// Takes the latest version of the index, and the `k` nearest of what is not in its graph.
-    fn look<T: Element>(&mut self, index: &SearchIndex<T>, query: &[T], list: usize) {
+    /// Begins a search of an index that changes as `changes` say.
+    pub(crate) fn begin_at<T: Element>(
+        &mut self,
+        index: &SearchIndex<T>,
+        changes: Option<&Changes<T>>,
+        query: &[T],
+        (options, k): (&SearchOptions, usize),
+    ) -> Result<(), OptionsError> {
+        let list = options.check(k)?;
+        self.k = k;
         self.nodes = index.nodes;
+        self.look(changes, query, list);
+        self.pool.reset(list);
+        self.nearest.reset(k.min(self.nodes as usize));
+        self.width = RunningWidth::new(options.width, options.kind);
+        self.options = *options;
+        self.stats = QueryStats::default();
+        let expected = (list + APPROACH_HOPS) * index.layout.degree() * 3 / 4;
+        self.visited.clear(expected.min(self.nodes as usize));
+        self.outstanding.clear();
+        self.blocks = 0;
+        self.lists.reset(&index.layout);
+        self.unjudged.clear();
+        self.open = 0;
+        if let Some(codebook) = index.estimates.codebook() {
+            let floats = &mut self.scratch.query;
+            floats.clear();
+            floats.extend(query.iter().map(|x| x.to_f32()));
+            self.table.fill(codebook, floats);
+        }
+        self.enter(index, query)
+    }
+
+    /// Takes the latest version of the index, and the `k` nearest of what is not in its graph.
+    fn look<T: Element>(&mut self, changes: Option<&Changes<T>>, query: &[T], list: usize) {
         self.unmerged.clear();
-        let Some(changes) = &index.changes else { return };
+        let Some(changes) = changes else { return };
         let version = changes.latest();
         self.nodes = version.view.nodes.places() as u32;
         for source in &version.unmerged {

@@ -93,6 +93,22 @@ impl<'a> Record<'a> {
     }
 }
 
+/// The degree of a place that holds no record, in an index that changes.
+const VACANT: u32 = u32::MAX;
+
+/// Marks a place (exactly [`Layout::record_bytes`]) as one that holds no record.
+pub fn vacate_record(layout: &Layout, bytes: &mut [u8]) {
+    assert_eq!(bytes.len(), layout.record_bytes(), "record buffer");
+    bytes.fill(0);
+    bytes[layout.vector_bytes()..][..4].copy_from_slice(&VACANT.to_le_bytes());
+}
+
+/// Whether a place holds no record.
+#[inline]
+pub fn is_vacant(layout: &Layout, bytes: &[u8]) -> bool {
+    bytes[layout.vector_bytes()..][..4] == VACANT.to_le_bytes()
+}
+
 /// What a record is made of.
 #[derive(Debug, Clone, Copy)]
 pub struct NewRecord<'a, T> {

@@ -169,7 +169,7 @@ impl<S: RepairSource> RepairJob<S> {
             self.meet(id, true);
         }
         self.direct = self.dead.len();
-        self.stage = if self.dead.is_empty() { self.finish() } else { Stage::Meet(0) };
+        self.stage = if self.dead.is_empty() { self.settle() } else { Stage::Meet(0) };
     }
 
     /// What the job reads.
@@ -183,7 +183,7 @@ impl<S: RepairSource> RepairJob<S> {
     }
 
     /// The new list, complete once a step has returned [`Step::Done`]: live nodes, each once, without the node itself.
-    /// Where none of the old list was dead it is the old list, in its order, else at most `degree` ids.
+    /// At most `degree` ids; the old list, in its order, where that was no longer and none of it was dead.
     pub fn result(&self) -> &[u32] {
         &self.result
     }
