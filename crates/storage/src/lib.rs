@@ -53,6 +53,7 @@ pub use buffers::ReadBuffers;
 pub use build_id::BuildId;
 pub use centroid_file::{Centroids, load_centroids, write_centroids};
 pub use check::{CentroidCounts, CheckReport, LISTED_PROBLEMS, Problem, check_index};
+pub use checksum::masked_crc32c;
 pub use clock::Clock;
 pub use code_file::{load_codebook, load_codes, write_codebook, write_codes};
 pub use directory::IndexDirectory;
