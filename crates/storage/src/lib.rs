@@ -78,7 +78,7 @@ pub use posting::{
 };
 pub use posting_file::{PostingFile, write_postings};
 pub use reader::{BlockRead, BlockReader, Deliver, ReadCause, ReadError, ReadTarget};
-pub use record::{NewRecord, Record, RecordError, encode_record, is_vacant, vacate_record};
+pub use record::{NewRecord, Record, RecordError, encode_record, is_vacant, replace_list, vacate_record};
 pub use report_file::{REPORT_NAME, read_report, write_report};
 pub use resume::finished_member;
 pub use sim::{Fault, SimDisk, SimOptions, VirtualClock};

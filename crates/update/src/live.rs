@@ -10,12 +10,13 @@ use crate::operation::Operation;
 use crate::pages::{Pages, PagesPlace};
 use crate::params::LinkParams;
 use crate::root::Root;
-use crate::wal::{Durability, Lsn, Wal, WalError, WalOptions};
+use crate::wal::{Durability, Lsn, Wal, WalOptions};
 use crate::writer::{NewNode, Writer};
 use gleann_graph::PruneSpace;
 use gleann_quant::{Codebook, Codes};
 use gleann_search::{
-    Cache, Changes, EntryPoints, Estimates, MemGraph, NodeState, NodeTable, Overlay, SearchIndex, Version, View,
+    Cache, Changes, EntryPoints, Estimates, MemGraph, NodeTable, Overlay, SearchIndex, Version,
+    View,
 };
 use gleann_storage::{Area, BuildId, Layout, LogicalBlock, Record, Volume, record_bytes};
 use gleann_vector::{Distance, Element, Matrix, Metric, NodeId};
@@ -111,8 +112,12 @@ impl<T: Element> Live<T> {
         let nodes = Arc::new(load_nodes(&pages, &root, (&layout, &codebook))?);
         let keys = KeyMap::of(&nodes, root.states.len() as u32)
             .map_err(|key| damaged(format!("two live nodes have the key {key}")))?;
-        let view =
-            View { table: pages.table(), overlays: smallvec![Arc::new(Overlay::new())], entry: root.entry, nodes };
+        let view = View {
+            table: pages.table(),
+            overlays: smallvec![Arc::new(Overlay::new())],
+            entry: root.entry,
+            nodes,
+        };
         let version = Version { view: Arc::new(view.clone()), unmerged: SmallVec::new() };
         let changes = Arc::new(Changes::new(version));
         let mut writer = Writer::new(layout, view, keys, changes.clone());
@@ -124,9 +129,13 @@ impl<T: Element> Live<T> {
             durability: options.durability,
         };
         let figures = Figures::default();
-        let mut replay = Replay { writer: &mut writer, layout: &layout, codebook: &codebook, code: Vec::new() };
-        let wal = Wal::open(volume.clone(), wal_options, &mut |_, record| replay.apply(record))
-            .map_err(|error| replay_error(&volume, error))?;
+        let mut replay =
+            Replay { writer: &mut writer, layout: &layout, codebook: &codebook, code: Vec::new() };
+        let wal = Wal::open(volume.clone(), wal_options, &mut |lsn, record| {
+            let path = volume.path("wal-*.gln");
+            let damaged = |found| UpdateError::Damaged { path, found: format!("record {}: {found}", lsn.0) };
+            replay.apply(record).map_err(damaged)
+        })?;
         writer.publish();
         let empty = Codes::new(Matrix::zeroed(0, codebook.chunks()), &codebook).expect("no code is wrong");
         let index = SearchIndex {
@@ -254,7 +263,8 @@ fn load_nodes(
     let places = root.states.len();
     let damaged = |found: String| UpdateError::Damaged { path: pages.path().to_owned(), found };
     if places != table.records().len() * layout.records_per_block() {
-        let found = format!("the root has {places} places, the table {} record blocks", table.records().len());
+        let found =
+            format!("the root has {places} places, the table {} record blocks", table.records().len());
         return Err(damaged(found));
     }
     let mut codes = Matrix::<u8>::zeroed(places, codebook.chunks());
@@ -289,7 +299,9 @@ impl<T: Element> Replay<'_, T> {
                 self.writer.remove(key);
                 Ok(())
             }
-            Operation::Put { .. } => Err("a put stands in the log of an index without temporary index".into()),
+            Operation::Put { .. } => {
+                Err("a put stands in the log of an index without temporary index".into())
+            }
             Operation::Insert { key, node, list, links, vector } => {
                 self.insert(&NewNode { key, node, list: &list, links: &links, vector, code: &[] })
             }
@@ -313,12 +325,5 @@ impl<T: Element> Replay<'_, T> {
         self.codebook.encode_rows(&vector, &mut self.code);
         self.writer.insert(&NewNode { code: &self.code, ..*new });
         Ok(())
-    }
-}
-
-fn replay_error(volume: &Arc<dyn Volume>, error: crate::wal::ReplayError<String>) -> UpdateError {
-    match error {
-        crate::wal::ReplayError::Wal(error) => error.into(),
-        crate::wal::ReplayError::Refused(found) => UpdateError::Damaged { path: volume.path("wal"), found },
     }
 }

@@ -138,7 +138,8 @@ impl<T: Element> Writer<T> {
     pub(crate) fn record_of(new: &NewNode<'_>) -> Vec<u8> {
         let NewNode { key, node, list, links, vector, .. } = *new;
         let mut record = Vec::new();
-        Operation::Insert { key, node, list: list.to_vec(), links: links.to_vec(), vector }.encode(&mut record);
+        Operation::Insert { key, node, list: list.to_vec(), links: links.to_vec(), vector }
+            .encode(&mut record);
         record
     }
 }

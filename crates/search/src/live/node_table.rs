@@ -87,6 +87,15 @@ impl NodeTable {
         self.states[id as usize].store(state as u8, Ordering::Release);
     }
 
+    /// Sets what a place holds, but for its code: while the table is filled and nobody else has it.
+    ///
+    /// # Panics
+    /// If there is no such place.
+    pub fn restore(&self, id: u32, key: u64, state: NodeState) {
+        self.keys[id as usize].store(key, Ordering::Relaxed);
+        self.mark(id, state);
+    }
+
     /// Puts a node into a free place.
     ///
     /// # Safety
