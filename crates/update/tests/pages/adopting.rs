@@ -24,6 +24,8 @@ fn a_static_graph_is_adopted_as_it_is() {
     let built = bytes_of(&*volume, "graph.gln");
     let message = Pages::adopt(place.clone(), 11, b"").unwrap_err().to_string();
     assert!(message.contains("expected 94208 bytes or more"), "{message}");
+    let error = Pages::adopt(place.clone(), (1 << 31) + 1, b"").unwrap_err();
+    assert!(matches!(error, PagesError::AreaFull { .. }), "{error}");
     let pages = Pages::adopt(place.clone(), 10, b"root").unwrap();
     assert_eq!(bytes_of(&*volume, "graph.gln"), built);
     assert!(matches!(Pages::adopt(place.clone(), 10, b""), Err(PagesError::Exists { .. })));
