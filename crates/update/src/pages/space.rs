@@ -17,6 +17,7 @@ use std::sync::{Arc, Weak};
 /// Commits for which the end of the file has to lie idle before it is cut off.
 const IDLE_COMMITS: usize = 8;
 
+/// The places of one block file.
 pub(super) struct Space {
     /// Places in the file.
     blocks: u32,
@@ -57,10 +58,12 @@ impl Space {
         }
     }
 
+    /// Places in the file.
     pub fn blocks(&self) -> u32 {
         self.blocks
     }
 
+    /// Places that can be taken.
     pub fn free(&self) -> u32 {
         self.free.len() as u32
     }

@@ -233,10 +233,12 @@ impl Shared {
         })
     }
 
+    /// There is no such block among `blocks` of its area.
     pub fn unknown(&self, blocks: usize, block: LogicalBlock) -> PagesError {
         PagesError::Unknown { path: self.file.path().to_owned(), block, blocks }
     }
 
+    /// The outcome of a commit is unknown since `cause`.
     pub fn unsure(&self, cause: Arc<StorageError>) -> PagesError {
         PagesError::Unsure { path: self.place.volume.path(TABLE_NAME), cause }
     }

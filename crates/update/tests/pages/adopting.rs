@@ -88,6 +88,10 @@ fn a_copy_is_compact_and_has_the_same_content() {
         assert_eq!(copied.table().keys(), [700, 701, 702]);
     }
     assert!(matches!(pages.copy_to(&table, Arc::new(copy), b""), Err(PagesError::Exists { .. })));
+    let other = SimVolume::new();
+    other.create("graph.gln").unwrap().write_at(b"a static index", 0).unwrap();
+    assert!(matches!(pages.copy_to(&table, Arc::new(other.clone()), b""), Err(PagesError::Exists { .. })));
+    assert_eq!(bytes_of(&other, "graph.gln"), b"a static index");
     let mut bytes = vec![0; 4096];
     pages.read(&table, record(3), &mut bytes).unwrap();
     assert_eq!(number_in(&bytes), 3);
