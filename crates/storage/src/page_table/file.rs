@@ -264,3 +264,110 @@ impl Stream<'_> {
         self.offset += piece.len() as u64;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::Layout;
+    use crate::sim_volume::SimVolume;
+    use crate::volume::Volume;
+    use gleann_vector::ElementType;
+
+    fn stored() -> StoredPageTable {
+        StoredPageTable {
+            index: BuildId([0xab; 16]),
+            layout: Layout::new(ElementType::F32, 2000, 8, 4096).unwrap().block_layout(),
+            table: PageTable::new(0x0102, [vec![3, 0x0001_0203], vec![1], vec![]]),
+            root: b"root!".to_vec(),
+        }
+    }
+
+    fn bytes() -> Vec<u8> {
+        let volume = SimVolume::new();
+        let file = volume.create("t").unwrap();
+        stored().write(&*file, Path::new("t")).unwrap();
+        let mut bytes = vec![0; file.len().unwrap() as usize];
+        file.read_at(&mut bytes, 0).unwrap();
+        bytes
+    }
+
+    fn read(bytes: &[u8]) -> Result<StoredPageTable, StorageError> {
+        let StoredPageTable { index, layout, .. } = stored();
+        let file = SimVolume::new().create("t").unwrap();
+        file.write_at(bytes, 0).unwrap();
+        let expected = ExpectedPageTable { index, layout, file_blocks: 0x0001_0204 };
+        StoredPageTable::read(&*file, Path::new("table.gln"), &expected)
+    }
+
+    /// The message about a file whose checksums are right, after `change`.
+    fn lie(change: impl FnOnce(&mut Vec<u8>)) -> String {
+        let mut bytes = bytes();
+        change(&mut bytes);
+        let header = Header {
+            kind: KIND,
+            build_id: stored().index,
+            payload_bytes: (bytes.len() - HEADER_BYTES) as u64,
+            payload_offset: HEADER_BYTES as u32,
+            payload_crc: crc32c::crc32c(&bytes[HEADER_BYTES..]),
+        };
+        bytes[..HEADER_BYTES].copy_from_slice(&header.encode());
+        let message = read(&bytes).unwrap_err().to_string();
+        assert!(message.starts_with("table.gln: ") && message.ends_with(REMEDY), "{message}");
+        message
+    }
+
+    #[test]
+    fn bytes_are_where_they_are_drawn() {
+        let bytes = bytes();
+        assert_eq!(bytes[8..12], *b"TABL");
+        assert_eq!(bytes[16..32], [0xab; 16]);
+        assert_eq!(bytes[64..72], [2, 1, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(bytes[72..80], [5, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(bytes[80..88], [0, 16, 0, 0, 2, 0, 0, 0]);
+        assert_eq!(bytes[88..100], [2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(bytes[100..112], [3, 0, 0, 0, 3, 2, 1, 0, 1, 0, 0, 0]);
+        assert_eq!(bytes[112..], *b"root!");
+        assert_eq!(read(&bytes).unwrap(), stored());
+    }
+
+    #[test]
+    fn a_file_that_lies_with_right_checksums_is_not_believed() {
+        let message = lie(|bytes| bytes[100..104].copy_from_slice(&0x0001_0204u32.to_le_bytes()));
+        assert!(message.contains("66052 for record block 0, expected a number below 66052"), "{message}");
+        assert!(lie(|bytes| bytes[100] = 1).contains("1 for code block 0 and another block"));
+        assert!(lie(|bytes| bytes[84] = 3).contains("3 pages of 4096 bytes, expected 2 pages of 4096 bytes"));
+        // Counts that only a file of gigabytes would bear out: nothing is allocated for them.
+        for at in [88, 92, 96] {
+            assert!(lie(|bytes| bytes[at + 3] = 0x3f).contains("the length of the payload is 53 bytes"));
+            assert!(lie(|bytes| bytes[at + 3] = 0x81).contains("the number of blocks of an area is 21"));
+        }
+        assert!(lie(|bytes| bytes[72..80].fill(0xff)).contains("18446744073709551615 of root"));
+        assert!(lie(|bytes| bytes.push(0)).contains("48 bytes of counts and places, and 5 of root"));
+        assert!(lie(|bytes| bytes.truncate(99)).contains("the length is 99 bytes"));
+    }
+
+    #[test]
+    fn a_table_that_cannot_be_is_not_written() {
+        let mut stored = stored();
+        stored.table = PageTable::new(0, [vec![1, 1], vec![], vec![]]);
+        let volume = SimVolume::new();
+        let file = volume.create("t").unwrap();
+        let message = stored.write(&*file, Path::new("t")).unwrap_err().to_string();
+        assert!(message.contains("1 for record block 1 and another block"), "{message}");
+        assert!(file.is_empty().unwrap());
+    }
+
+    #[test]
+    fn large_tables_go_in_pieces() {
+        let mut stored = stored();
+        let places = (0..PIECE as u32).rev().collect();
+        stored.table = PageTable::new(1, [vec![], places, vec![PIECE as u32]]);
+        stored.root = vec![7; 2 * PIECE + 1];
+        let volume = SimVolume::new();
+        let file = volume.create("t").unwrap();
+        stored.write(&*file, Path::new("t")).unwrap();
+        let StoredPageTable { index, layout, .. } = stored;
+        let expected = ExpectedPageTable { index, layout, file_blocks: 1 + PIECE as u64 };
+        assert_eq!(StoredPageTable::read(&*file, Path::new("t"), &expected).unwrap(), stored);
+    }
+}

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 /// Name of the block file: that of the graph of a static index, whose blocks it begins with.
 pub(super) const BLOCK_FILE_NAME: &str = "graph.gln";
 
+/// An open block file.
 pub(super) struct BlockFile {
     file: Box<dyn VolumeFile>,
     path: PathBuf,
@@ -30,10 +31,12 @@ impl BlockFile {
         Ok(new)
     }
 
+    /// Where the file lies, for messages.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
+    /// Bytes of a block.
     pub fn block_bytes(&self) -> usize {
         self.layout.block_bytes()
     }

@@ -30,7 +30,8 @@ impl Commit {
     pub(super) fn begin(shared: &Arc<Shared>) -> Result<Self, PagesError> {
         shared.take_turn()?;
         let base = shared.table.load_full();
-        let commit = Self {
+        shared.space.lock().release();
+        Ok(Self {
             shared: Arc::clone(shared),
             draft: base.areas().clone(),
             base,
@@ -38,9 +39,7 @@ impl Commit {
             buffer: WriteBuffer::default(),
             failed: false,
             ended: false,
-        };
-        shared.space.lock().prepare(&shared.file)?;
-        Ok(commit)
+        })
     }
 
     /// Seals `bytes` (writes number and checksum into their last bytes) and has them stand for `block` from this commit
@@ -131,7 +130,10 @@ impl Commit {
         self.expect_sound()?;
         self.expect_no_holes()?;
         if !self.taken.is_empty() {
-            self.make_durable()?;
+            self.buffer.flush(&self.shared.file)?;
+            // If this fails, no later success makes up for it. No later table names what was lost: whatever it names
+            // beyond the one in force is written once more.
+            self.shared.file.sync()?;
         }
         let areas = mem::take(&mut self.draft);
         let stored = StoredPageTable {
@@ -149,13 +151,6 @@ impl Commit {
                 Err(self.shared.end_turn_unsure(error))
             }
         }
-    }
-
-    fn make_durable(&mut self) -> Result<(), PagesError> {
-        self.buffer.flush(&self.shared.file)?;
-        let outcome = self.shared.file.sync();
-        self.shared.space.lock().synced(&outcome);
-        Ok(outcome?)
     }
 
     fn take_effect(mut self, table: PageTable) -> Arc<PageTable> {

@@ -17,13 +17,10 @@ use std::sync::{Arc, Weak};
 /// Commits for which the end of the file has to lie idle before it is cut off.
 const IDLE_COMMITS: usize = 8;
 
+/// The places of one block file.
 pub(super) struct Space {
     /// Places in the file.
     blocks: u32,
-    /// Places that the file has after a crash: all that a table names are below.
-    settled: u32,
-    /// Whether a failed sync may have lost what the file has beyond `settled`.
-    unsettled: bool,
     free: BlockSet,
     /// The generation that each place was taken for; 0 for those in use when the store was opened.
     born: Vec<u32>,
@@ -53,8 +50,6 @@ impl Space {
         }
         Self {
             blocks,
-            settled: table.file_blocks(),
-            unsettled: false,
             free,
             born: vec![0; blocks as usize],
             generation: 0,
@@ -63,10 +58,12 @@ impl Space {
         }
     }
 
+    /// Places in the file.
     pub fn blocks(&self) -> u32 {
         self.blocks
     }
 
+    /// Places that can be taken.
     pub fn free(&self) -> u32 {
         self.free.len() as u32
     }
@@ -77,16 +74,29 @@ impl Space {
         self.retired.iter().map(|table| table.places.len() as u32).sum()
     }
 
-    /// Gets ready for a commit.
-    pub fn prepare(&mut self, file: &BlockFile) -> Result<(), StorageError> {
-        self.release();
-        if self.unsettled {
-            // Growth is done once more from a length that is known to be durable.
-            file.resize(self.settled)?;
-            self.cut(self.settled);
-            self.unsettled = false;
+    /// Frees the retired places that no table names that someone holds.
+    pub fn release(&mut self) {
+        let mut held: Vec<Retired> = Vec::new();
+        for entry in self.retired.drain(..) {
+            if entry.table.strong_count() > 0 {
+                held.push(entry);
+                continue;
+            }
+            for place in entry.places {
+                match held.last_mut() {
+                    Some(holder) if self.born[place as usize] <= holder.generation => {
+                        holder.places.push(place);
+                    }
+                    _ => {
+                        let new = self.free.insert(place);
+                        assert!(new, "place {place} was retired and free");
+                    }
+                }
+            }
         }
-        Ok(())
+        self.retired = held;
+        // The count is read without order: what readers did before they let go comes before what is written now.
+        fence(Ordering::Acquire);
     }
 
     /// Takes the lowest free place for the next generation; the file grows where there is none.
@@ -128,14 +138,6 @@ impl Space {
         Ok(())
     }
 
-    /// Notes that a sync of the file succeeded or failed.
-    pub fn synced<E>(&mut self, outcome: &Result<(), E>) {
-        match outcome {
-            Ok(()) => self.settled = self.blocks,
-            Err(_) => self.unsettled = true,
-        }
-    }
-
     /// Makes the table of the commit that ends the one in force; `given_up` are the places that only the old one named.
     pub fn advance(&mut self, old: &Arc<PageTable>, given_up: Vec<u32>) {
         let table = Arc::downgrade(old);
@@ -143,31 +145,6 @@ impl Space {
         self.generation = self.generation.saturating_add(1);
         self.reach.rotate_left(1);
         self.reach[IDLE_COMMITS - 1] = self.blocks - self.free.run_below(self.blocks);
-    }
-
-    /// Frees the retired places that no table names that someone holds.
-    fn release(&mut self) {
-        let mut held: Vec<Retired> = Vec::new();
-        for entry in self.retired.drain(..) {
-            if entry.table.strong_count() > 0 {
-                held.push(entry);
-                continue;
-            }
-            for place in entry.places {
-                match held.last_mut() {
-                    Some(holder) if self.born[place as usize] <= holder.generation => {
-                        holder.places.push(place);
-                    }
-                    _ => {
-                        let new = self.free.insert(place);
-                        assert!(new, "place {place} was retired and free");
-                    }
-                }
-            }
-        }
-        self.retired = held;
-        // The count is read without order: what readers did before they let go comes before what is written now.
-        fence(Ordering::Acquire);
     }
 
     /// Cuts off the end of the file if more than a quarter of it has been idle for some commits.
@@ -188,7 +165,6 @@ impl Space {
         self.free.truncate(blocks);
         self.born.truncate(blocks as usize);
         self.blocks = blocks;
-        self.settled = self.settled.min(blocks);
     }
 }
 

@@ -7,8 +7,8 @@ use super::space::Space;
 use super::switch::{SwitchError, switch_table};
 use arc_swap::ArcSwap;
 use gleann_storage::{
-    BlockLayout, BuildId, ExpectedPageTable, LogicalBlock, PageTable, StorageError, StoredPageTable, Volume,
-    verify_block,
+    Area, BlockLayout, BuildId, ExpectedPageTable, LogicalBlock, PageTable, StorageError, StoredPageTable,
+    Volume, verify_block,
 };
 use parking_lot::Mutex;
 use std::fmt;
@@ -60,10 +60,15 @@ impl Pages {
     /// in order. `root` is what [`Pages::open`] gives back.
     ///
     /// # Errors
-    /// There is a table already, the block file is missing or too short, or the system refused.
+    /// There is a table already, there are too many blocks, the block file is missing or too short, or the system
+    /// refused.
     pub fn adopt(place: PagesPlace, record_blocks: u32, root: &[u8]) -> Result<Self, PagesError> {
         place.refuse(TABLE_NAME)?;
         let file = place.block_file()?;
+        let (area, most) = (Area::Records, Area::Records.most_blocks());
+        if record_blocks > most {
+            return Err(PagesError::AreaFull { path: file.path().to_owned(), block: most, area });
+        }
         if file.blocks()? < record_blocks {
             return Err(file.too_short(record_blocks).into());
         }
@@ -136,7 +141,7 @@ impl Pages {
     /// Begins to write the next checkpoint.
     ///
     /// # Errors
-    /// Another commit is under way, an earlier one had an unknown outcome, or the system refused.
+    /// Another commit is under way, or an earlier one had an unknown outcome.
     pub fn begin(&self) -> Result<Commit, PagesError> {
         Commit::begin(&self.shared)
     }
@@ -228,10 +233,12 @@ impl Shared {
         })
     }
 
+    /// There is no such block among `blocks` of its area.
     pub fn unknown(&self, blocks: usize, block: LogicalBlock) -> PagesError {
         PagesError::Unknown { path: self.file.path().to_owned(), block, blocks }
     }
 
+    /// The outcome of a commit is unknown since `cause`.
     pub fn unsure(&self, cause: Arc<StorageError>) -> PagesError {
         PagesError::Unsure { path: self.place.volume.path(TABLE_NAME), cause }
     }

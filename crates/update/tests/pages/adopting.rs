@@ -24,6 +24,8 @@ fn a_static_graph_is_adopted_as_it_is() {
     let built = bytes_of(&*volume, "graph.gln");
     let message = Pages::adopt(place.clone(), 11, b"").unwrap_err().to_string();
     assert!(message.contains("expected 94208 bytes or more"), "{message}");
+    let error = Pages::adopt(place.clone(), (1 << 31) + 1, b"").unwrap_err();
+    assert!(matches!(error, PagesError::AreaFull { .. }), "{error}");
     let pages = Pages::adopt(place.clone(), 10, b"root").unwrap();
     assert_eq!(bytes_of(&*volume, "graph.gln"), built);
     assert!(matches!(Pages::adopt(place.clone(), 10, b""), Err(PagesError::Exists { .. })));
@@ -86,6 +88,10 @@ fn a_copy_is_compact_and_has_the_same_content() {
         assert_eq!(copied.table().keys(), [700, 701, 702]);
     }
     assert!(matches!(pages.copy_to(&table, Arc::new(copy), b""), Err(PagesError::Exists { .. })));
+    let other = SimVolume::new();
+    other.create("graph.gln").unwrap().write_at(b"a static index", 0).unwrap();
+    assert!(matches!(pages.copy_to(&table, Arc::new(other.clone()), b""), Err(PagesError::Exists { .. })));
+    assert_eq!(bytes_of(&other, "graph.gln"), b"a static index");
     let mut bytes = vec![0; 4096];
     pages.read(&table, record(3), &mut bytes).unwrap();
     assert_eq!(number_in(&bytes), 3);

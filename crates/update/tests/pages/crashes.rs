@@ -1,8 +1,8 @@
 //! A power loss at every operation leaves the state of the last commit that ended, or the whole of the one under way.
 
-use crate::model::{Model, place};
+use crate::model::{Model, place, record, write};
 use crate::scripts::{Change, apply, changes};
-use gleann_storage::SimVolume;
+use gleann_storage::{Area, SimVolume};
 use gleann_update::{Pages, PagesError};
 use proptest::prelude::*;
 
@@ -58,6 +58,43 @@ fn crash_again(image: &SimVolume, changes: &[Change], (operation, seed): (u64, u
     let (after, outcome) = commit(&pages, &before, changes, 77);
     let (_, state) = found(&image.crash_image(seed));
     assert!(state == after || (outcome.is_err() && state == before));
+}
+
+#[test]
+fn a_crash_around_the_cut_of_an_idle_end_loses_nothing() {
+    // Large, then small for long enough, then large again: number of record blocks by commit.
+    let sizes = [600].into_iter().chain([50; 10]).chain([400]);
+    let run = |volume: &SimVolume| -> Vec<(Model, u64)> {
+        let Ok(pages) = Pages::create(place(volume), b"") else { return vec![] };
+        let mut ends = vec![(Model::default(), volume.operations())];
+        for (number, blocks) in (1..).zip(sizes.clone()) {
+            ends.push((Model::of_records(blocks, number), volume.operations()));
+            let mut commit = pages.begin().unwrap();
+            commit.truncate(Area::Records, blocks);
+            let outcome = (0..blocks).try_for_each(|index| write(&mut commit, record(index), number));
+            if outcome.and_then(|()| commit.finish(b"").map(drop)).is_err() {
+                return ends;
+            }
+        }
+        assert!(
+            pages.file_blocks() <= 50 + 50 + 400 + 256,
+            "{} blocks: nothing was cut",
+            pages.file_blocks()
+        );
+        ends
+    };
+    let whole = SimVolume::new();
+    let first = run(&whole)[11].1;
+    for operation in first..whole.operations() {
+        let volume = SimVolume::new();
+        volume.crash_at(operation);
+        let ends = run(&volume);
+        for seed in SEEDS {
+            let state = found(&volume.crash_image(seed)).1.unwrap().1;
+            let old_or_new = ends[ends.len() - 2..].iter().any(|(model, _)| *model == state);
+            assert!(old_or_new, "operation {operation}, seed {seed}");
+        }
+    }
 }
 
 proptest! {

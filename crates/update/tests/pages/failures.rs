@@ -136,6 +136,21 @@ fn a_full_disk_leaves_the_old_table_and_later_commits_work() {
 }
 
 #[test]
+fn the_last_blocks_of_a_disk_are_used() {
+    let volume = SimVolume::new();
+    let pages = Pages::create(place(&volume), b"").unwrap();
+    write_all(&pages, 250, 1).unwrap();
+    let (file, table) = (pages.file_blocks(), 100 + 4 * 250 + 8);
+    assert_eq!((file, pages.free_blocks()), (256, 6));
+    // Room for 20 blocks and the table beside the old one, not for a step of growth.
+    volume.set_capacity(volume.used() + 20 * 4096 + table);
+    assert!(write_all(&pages, 27, 2).is_err());
+    assert_eq!((pages.file_blocks(), pages.free_blocks()), (276, 26));
+    write_all(&pages, 26, 3).unwrap();
+    assert_eq!(pages.free_blocks(), 26);
+}
+
+#[test]
 fn no_room_for_the_table_costs_the_commit() {
     let volume = SimVolume::new();
     let pages = Pages::create(place(&volume), b"").unwrap();

@@ -81,6 +81,29 @@ fn blocks_that_follow_each_other_are_one_write() {
     // Growth, one write of 1 MiB, sync; then the table: create, reserve, prefix, places, root, header, sync, rename,
     // sync of the directory.
     assert_eq!(volume.operations() - before, 3 + 9);
+    let before = volume.operations();
+    write_all(&pages, 257, 2).unwrap();
+    // Growth twice, and a second write for what goes beyond 1 MiB.
+    assert_eq!(volume.operations() - before, 5 + 9);
+}
+
+#[test]
+fn places_come_free_as_readers_let_go() {
+    let volume = SimVolume::new();
+    let pages = Pages::create(place(&volume), b"").unwrap();
+    let reader = write_all(&pages, 256, 1).unwrap();
+    write_all(&pages, 256, 2).unwrap();
+    assert_eq!((pages.file_blocks(), pages.free_blocks()), (512, 0));
+    // In the middle of a commit: its blocks come first, the file does not grow.
+    let mut commit = pages.begin().unwrap();
+    drop(reader);
+    (0..10).for_each(|index| write(&mut commit, record(index), 3).unwrap());
+    let reader = commit.finish(b"").unwrap();
+    assert_eq!((pages.file_blocks(), reader.records()[0]), (512, 0));
+    // Between two commits: the lowest place is taken, though there are free ones.
+    write_all(&pages, 5, 4).unwrap();
+    drop(reader);
+    assert_eq!(write_all(&pages, 1, 5).unwrap().records()[0], 0);
 }
 
 #[test]
