@@ -15,8 +15,7 @@ use crate::writer::{NewNode, Writer};
 use gleann_graph::PruneSpace;
 use gleann_quant::{Codebook, Codes};
 use gleann_search::{
-    Cache, Changes, EntryPoints, Estimates, MemGraph, NodeTable, Overlay, SearchIndex, Version,
-    View,
+    Cache, Changes, EntryPoints, Estimates, MemGraph, NodeTable, Overlay, SearchIndex, Version, View,
 };
 use gleann_storage::{Area, BuildId, Layout, LogicalBlock, Record, Volume, record_bytes};
 use gleann_vector::{Distance, Element, Matrix, Metric, NodeId};

@@ -269,8 +269,7 @@ impl Stream<'_> {
 mod tests {
     use super::*;
     use crate::layout::Layout;
-    use crate::sim_volume::SimVolume;
-    use crate::volume::Volume;
+    use crate::volume::{SimVolume, Volume};
     use gleann_vector::ElementType;
 
     fn stored() -> StoredPageTable {
