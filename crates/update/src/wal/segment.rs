@@ -67,6 +67,7 @@ pub(super) struct Header {
 }
 
 impl Header {
+    /// The bytes.
     pub fn encode(&self) -> [u8; HEADER_BYTES] {
         assert!(self.durable < self.first && self.length >= MIN_SEGMENT_BYTES, "not a segment to be written");
         let mut bytes = [0; HEADER_BYTES];
