@@ -65,7 +65,9 @@ pub use member_writer::MemberWriter;
 pub use node_reader::NodeReader;
 pub use packing::{Packing, UnknownPacking};
 pub use page_io::{PageIo, RawCompletion, RawRead};
-pub use page_table::{Area, BlockSet, ExpectedPageTable, LogicalBlock, PageTable, StoredPageTable};
+pub use page_table::{
+    Area, BlockSet, ExpectedPageTable, LogicalBlock, PAGE_TABLE_NAME, PageTable, StoredPageTable,
+};
 pub use posting::{
     MAX_POSTING_PAGES, Posting, PostingError, PostingLayout, PostingLayoutError, encode_posting,
 };

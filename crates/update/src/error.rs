@@ -31,6 +31,27 @@ pub enum UpdateError {
         /// What is wrong.
         found: String,
     },
+    /// The index is not one yet.
+    #[error("{}: {found}", path.display())]
+    Unfinished {
+        /// The directory.
+        path: PathBuf,
+        /// What is missing, and what to do.
+        found: &'static str,
+    },
+    /// The index cannot be updated at all.
+    #[error("{}: {found}", path.display())]
+    ReadOnly {
+        /// The directory.
+        path: PathBuf,
+        /// Why, and what to do.
+        found: &'static str,
+    },
+    /// The index was closed before the operation was done.
+    #[error(
+        "the index was closed before the operation was done; whether it was shows when it is opened again"
+    )]
+    Closed,
     /// The vector does not fit the index.
     #[error("the vector of key {key} cannot be inserted: {found}")]
     Vector {

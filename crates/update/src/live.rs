@@ -107,6 +107,10 @@ impl<T: Element> Live<T> {
         let (pages, root) = Pages::open(place)?;
         let damaged =
             |found: String| UpdateError::Damaged { path: volume.path(crate::pages::TABLE_NAME), found };
+        if root.is_empty() {
+            let found = "making it a live index was interrupted; do it again";
+            return Err(UpdateError::Unfinished { path: volume.path(""), found });
+        }
         let root = Root::from_bytes(&root).map_err(damaged)?;
         let nodes = Arc::new(load_nodes(&pages, &root, (&layout, &codebook))?);
         let keys = KeyMap::of(&nodes, root.states.len() as u32)

@@ -6,4 +6,7 @@ mod table;
 
 pub use block_set::BlockSet;
 pub use file::{ExpectedPageTable, StoredPageTable};
+/// Name of the file of the page table, which makes an index a live one.
+pub const PAGE_TABLE_NAME: &str = "table.gln";
+
 pub use table::{Area, LogicalBlock, PageTable};

@@ -7,8 +7,8 @@ use super::space::Space;
 use super::switch::{SwitchError, switch_table};
 use arc_swap::ArcSwap;
 use gleann_storage::{
-    Area, BlockLayout, BuildId, ExpectedPageTable, LogicalBlock, PageTable, StorageError, StoredPageTable,
-    Volume, verify_block,
+    Area, BlockLayout, BuildId, ExpectedPageTable, LogicalBlock, PAGE_TABLE_NAME, PageTable, StorageError,
+    StoredPageTable, Volume, verify_block,
 };
 use parking_lot::Mutex;
 use std::fmt;
@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Name of the file that holds the page table.
-pub const TABLE_NAME: &str = "table.gln";
+pub const TABLE_NAME: &str = PAGE_TABLE_NAME;
 /// Name of a page table being written.
 pub(super) const TABLE_TEMPORARY: &str = "table.gln.tmp";
 

@@ -2,14 +2,16 @@
 
 use gleann_graph::{BuildDistance, BuildParams};
 use gleann_quant::{Codebook, Codes, PqParams};
-use gleann_search::{Driver, Entry, Expansion, Query, SearchIndex, SearchKind, SearchOptions, Stop, Turn, Width};
+use gleann_search::{
+    Driver, Entry, Expansion, Query, SearchIndex, SearchKind, SearchOptions, Stop, Turn, Width,
+};
 use gleann_storage::{
     BlockId, BlockReader, BuildId, Clock, Layout, NewRecord, ReadTarget, VirtualClock, Volume, VolumeIo,
     encode_record, seal_block,
 };
 use gleann_update::{
-    Adopted, Backend, Durability, InsertJob, LinkParams, Live, LiveOptions, LiveParts, Outcome, Runner, UpdateError,
-    adopt,
+    Adopted, Backend, Durability, InsertJob, LinkParams, Live, LiveOptions, LiveParts, Outcome, Runner,
+    UpdateError, adopt,
 };
 use gleann_vector::{Element, ElementType, Matrix, Metric, Silent};
 use std::path::Path;
@@ -45,7 +47,8 @@ pub fn create(volume: &Arc<dyn Volume>, backend: Backend, vectors: &[[f32; DIM]]
     let layout = layout();
     let rows = vectors.len();
     let mut image = vec![0; layout.file_bytes(rows as u64) as usize];
-    let matrix = if rows == 0 { Matrix::zeroed(0, DIM) } else { Matrix::from_rows(vectors.as_flattened(), DIM) };
+    let matrix =
+        if rows == 0 { Matrix::zeroed(0, DIM) } else { Matrix::from_rows(vectors.as_flattened(), DIM) };
     let params = BuildParams { degree: DEGREE, list: 20, ..BuildParams::default() };
     let mut graph =
         gleann_graph::build(&matrix, &BuildDistance::new(Metric::L2, &matrix), &params, &Silent).unwrap();
