@@ -33,6 +33,7 @@ pub(crate) fn load_graph<T: Element>(
         estimates,
         entry: EntryPoints { medoid, mem_graph },
         cache: Cache::Empty,
+        changes: None,
     })
 }
 

@@ -9,7 +9,7 @@ use crate::io::{Direct, OpenedFile, map_file, open_for_reads};
 use crate::keys::Keys;
 use crate::load::{load_graph, load_postings};
 use crate::options::{EngineChoice, MAX_IN_FLIGHT, MAX_THREADS, OpenOptions};
-use gleann_search::Searched;
+use gleann_search::{Nearest, Searched};
 use gleann_storage::{IndexDirectory, IndexKind, ReadTarget};
 use gleann_vector::Element;
 use std::sync::Arc;
@@ -75,7 +75,7 @@ struct Held {
 }
 
 impl Opening<'_> {
-    fn start<X: Searched>(self, index: &Arc<X>) -> Result<Opened<X::Element>, OpenError> {
+    fn start<X: Searched<Found = Nearest>>(self, index: &Arc<X>) -> Result<Opened<X::Element>, OpenError> {
         let Self { directory, options, target, memory } = self;
         let (manifest, file) = (directory.manifest(), target.file.clone());
         let keys = Arc::new(directory.keys()?.map_or(Keys::Identity, Keys::Listed));
@@ -123,7 +123,7 @@ impl Opening<'_> {
     }
 }
 
-fn start<X: Searched>(
+fn start<X: Searched<Found = Nearest>>(
     index: &Arc<X>,
     opened: &OpenedFile,
     host: &HostOptions,

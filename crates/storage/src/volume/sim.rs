@@ -5,8 +5,8 @@
 //! sync of the file, each sector for itself; of the changes of names since the last sync of the directory the first
 //! few have happened, each whole. That is less than file systems promise, and what the contract of [`Volume`] says.
 
-use crate::os_volume::check_name;
-use crate::sim_file::{MAX_FILE, SimFile, Survival};
+use crate::volume::os::check_name;
+use crate::volume::sim_file::{MAX_FILE, SimFile, Survival};
 use crate::volume::{Volume, VolumeFile};
 use std::collections::BTreeMap;
 use std::io;
