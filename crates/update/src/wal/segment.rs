@@ -5,7 +5,7 @@ use super::record::Lsn;
 use gleann_storage::{Volume, VolumeFile, masked_crc32c};
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The usual length of a segment.
 pub const SEGMENT_BYTES: u64 = 16 << 20;
@@ -67,7 +67,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// The bytes.
+    /// The header as it stands in a file.
     pub fn encode(&self) -> [u8; HEADER_BYTES] {
         assert!(self.durable < self.first && self.length >= MIN_SEGMENT_BYTES, "not a segment to be written");
         let mut bytes = [0; HEADER_BYTES];
@@ -84,39 +84,15 @@ impl Header {
         bytes
     }
 
-    /// Reads the header of segment `number` of the index `id`, a file of `length` bytes at `path`.
+    /// Reads the header of the segment at `path`.
     pub fn decode(bytes: &[u8; HEADER_BYTES], expected: Expected, path: PathBuf) -> Result<Self, WalError> {
-        let text = |bytes: &[u8]| format!("\"{}\"", bytes.escape_ascii());
-        let damaged = |offset, found: String, expected: String| {
-            Err(WalError::Damaged { path: path.clone(), offset, found, expected })
-        };
-        if bytes[..KIND_AT] != MAGIC {
-            return damaged(0, text(&bytes[..KIND_AT]), text(&MAGIC));
-        }
-        let (found, crc) = (word(bytes, CRC_AT), masked_crc32c(&bytes[..CRC_AT]));
-        if word(bytes, VERSION_AT) == VERSION && found != crc {
-            return damaged(CRC_AT as u64, format!("header checksum {found:#010x}"), format!("{crc:#010x}"));
-        }
+        recognise(bytes, &path)?;
         let [number, first, durable, length] =
             [NUMBER_AT, FIRST_AT, DURABLE_AT, LENGTH_AT].map(|at| long(bytes, at));
-        let id = bytes[ID_AT..NUMBER_AT].try_into().expect("16 bytes");
-        let header = Self { id, number, first: Lsn(first), durable: Lsn(durable), length };
+        let id: [u8; 16] = bytes[ID_AT..NUMBER_AT].try_into().expect("16 bytes");
         let foreign = |field, found: String, expected: String, remedy| {
             Err(WalError::Foreign { path: path.clone(), field, found, expected, remedy })
         };
-        if bytes[KIND_AT..VERSION_AT] != KIND {
-            let remedy = "another file has taken its name: copy the file again";
-            return foreign("the kind of file", text(&bytes[KIND_AT..VERSION_AT]), text(&KIND), remedy);
-        }
-        if word(bytes, VERSION_AT) != VERSION {
-            let remedy = "open the index with the program that wrote the log, and let it make a checkpoint";
-            return foreign(
-                "the log version",
-                word(bytes, VERSION_AT).to_string(),
-                VERSION.to_string(),
-                remedy,
-            );
-        }
         if id != expected.id {
             let remedy = "the segment belongs to another index: copy the right file, or remove this one";
             return foreign("the index id", hex(&id), hex(&expected.id), remedy);
@@ -125,12 +101,46 @@ impl Header {
             let remedy = "the file was renamed: give it its name again";
             return foreign("the segment number", number.to_string(), expected.number.to_string(), remedy);
         }
-        if length != expected.length || durable >= first {
+        if length != expected.length {
             let found = format!("a file of {} bytes", expected.length);
-            return damaged(0, found, format!("{length} bytes, as its header says"));
+            let expected = format!("{length} bytes, as its header says");
+            return Err(WalError::Damaged { path, offset: 0, found, expected });
         }
-        Ok(header)
+        if durable >= first {
+            let found = format!("record {durable} durable before the segment was made");
+            let expected = format!("a record before {first}, its first");
+            return Err(WalError::Damaged { path, offset: DURABLE_AT as u64, found, expected });
+        }
+        Ok(Self { id, number, first: Lsn(first), durable: Lsn(durable), length })
     }
+}
+
+/// Refuses what is no undamaged header of this version.
+fn recognise(bytes: &[u8; HEADER_BYTES], path: &Path) -> Result<(), WalError> {
+    let text = |bytes: &[u8]| format!("\"{}\"", bytes.escape_ascii());
+    let damaged = |offset, found: String, expected: String| {
+        Err(WalError::Damaged { path: path.to_owned(), offset, found, expected })
+    };
+    let foreign = |field, found: String, expected: String, remedy| {
+        Err(WalError::Foreign { path: path.to_owned(), field, found, expected, remedy })
+    };
+    if bytes[..KIND_AT] != MAGIC {
+        return damaged(0, text(&bytes[..KIND_AT]), text(&MAGIC));
+    }
+    let (version, found, crc) =
+        (word(bytes, VERSION_AT), word(bytes, CRC_AT), masked_crc32c(&bytes[..CRC_AT]));
+    if version != VERSION {
+        let remedy = "open the index with the program that wrote the log, and let it make a checkpoint";
+        return foreign("the log version", version.to_string(), VERSION.to_string(), remedy);
+    }
+    if found != crc {
+        return damaged(CRC_AT as u64, format!("header checksum {found:#010x}"), format!("{crc:#010x}"));
+    }
+    if bytes[KIND_AT..VERSION_AT] != KIND {
+        let remedy = "another file has taken its name: copy the file again";
+        return foreign("the kind of file", text(&bytes[KIND_AT..VERSION_AT]), text(&KIND), remedy);
+    }
+    Ok(())
 }
 
 /// What a header is held against.

@@ -77,6 +77,21 @@ fn the_last_record_of_a_segment_is_missed_though_the_next_is_empty() {
 }
 
 #[test]
+fn records_in_the_next_segment_tell_that_those_before_were_durable() {
+    let volume = SimVolume::new();
+    let (wal, _) = open(&volume, options(1, Durability::None)).unwrap();
+    for number in 0..3 {
+        wal.append(&[number; 2000]).unwrap();
+    }
+    assert_eq!((wal.segments(), wal.durable_lsn()), (1..=2, Lsn(0)), "nothing was when segment 2 was made");
+    drop(wal);
+    let name = "wal-0000000000000001.gln";
+    change(&volume, name, 4096 + 2024 + 100, |byte| !byte);
+    let message = refused(&volume, name, 4096 + 2024);
+    assert!(message.contains("before the records in segment 2"), "{message}");
+}
+
+#[test]
 fn segments_that_are_missing_or_wrong_are_named() {
     let (volume, places) = committed(10, 1500);
     let [one, two, three] = [1, 2, 3].map(|number| format!("wal-{number:016x}.gln"));

@@ -12,16 +12,18 @@ use std::sync::Arc;
 
 const ID: [u8; 16] = *b"id of the index.";
 
+type Records = Vec<(Lsn, Vec<u8>)>;
+
 fn options(first_segment: u64, durability: Durability) -> WalOptions {
     WalOptions { id: ID, first_segment, segment_bytes: 8192, durability }
 }
 
 /// Opens the log of `volume`: the log, and all its records.
-fn open(volume: &SimVolume, options: WalOptions) -> Result<(Wal, Vec<(Lsn, Vec<u8>)>), WalError> {
+fn open(volume: &SimVolume, options: WalOptions) -> Result<(Wal, Records), WalError> {
     open_dyn(Arc::new(volume.clone()), options)
 }
 
-fn open_dyn(volume: Arc<dyn Volume>, options: WalOptions) -> Result<(Wal, Vec<(Lsn, Vec<u8>)>), WalError> {
+fn open_dyn(volume: Arc<dyn Volume>, options: WalOptions) -> Result<(Wal, Records), WalError> {
     let mut records = Vec::new();
     let wal = Wal::open(volume, options, &mut |lsn, payload: &[u8]| {
         records.push((lsn, payload.to_vec()));
