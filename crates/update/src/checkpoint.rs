@@ -12,7 +12,7 @@
 use crate::areas::write_areas;
 use crate::error::UpdateError;
 use crate::figures::Figures;
-use crate::linking::Full;
+use crate::linking::Joining;
 use crate::live::Live;
 use crate::rewrite::Rewriter;
 use crate::root::Root;
@@ -54,7 +54,7 @@ impl<T: Element> Live<T> {
             live: self,
             table: frozen.table.clone(),
             frozen: frozen.overlays.clone(),
-            full: Full::DeltaPrune,
+            joining: Joining::DeltaPrune,
             nodes: frozen.nodes.clone(),
             states: frozen.states.clone(),
             repair,

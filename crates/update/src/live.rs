@@ -5,7 +5,7 @@ use crate::backend::Backend;
 use crate::error::UpdateError;
 use crate::figures::Figures;
 use crate::key_map::KeyMap;
-use crate::linking::{Full, Linker};
+use crate::linking::{Joining, Linker};
 use crate::operation::Operation;
 use crate::pages::{Pages, PagesPlace};
 use crate::params::LinkParams;
@@ -183,7 +183,7 @@ impl<T: Element> Live<T> {
 
     /// The memory for linking one insert after the other into the graph.
     pub fn linker(&self) -> Linker {
-        Linker::new(self.space, self.options.link, Full::DeltaPrune)
+        Linker::new(self.space, self.options.link, Joining::DeltaPrune)
     }
 
     /// Deletes the vector of a key. [`Live::settled`] says when that is to last.
