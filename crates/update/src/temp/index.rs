@@ -104,11 +104,30 @@ impl<T: Element> TempIndex<T> {
     /// If `vector` has another dimension.
     pub fn insert(&self, key: u64, vector: &[T], scratch: &mut TempScratch<T>) -> Result<u32, Full> {
         assert_eq!(vector.len(), self.distance.dim(), "a vector of another dimension");
-        let mut claim = self.rows.claim(1).ok_or_else(|| self.full(1))?;
-        let written = self.rows.write(&mut claim, vector, key, self.space.extra(vector));
-        let slot = written.expect("a claim of one slot takes one vector");
+        let slot = self.add(key, vector)?;
         self.link(slot, scratch);
         Ok(slot)
+    }
+
+    /// Adds a vector under `key` that no search finds before [`TempIndex::link`].
+    ///
+    /// # Errors
+    /// [`Full`] where every slot is in use.
+    ///
+    /// # Panics
+    /// If `vector` has another dimension.
+    pub fn add(&self, key: u64, vector: &[T]) -> Result<u32, Full> {
+        let mut claim = self.rows.claim(1).ok_or_else(|| self.full(1))?;
+        let written = self.rows.write(&mut claim, vector, key, self.space.extra(vector));
+        Ok(written.expect("a claim of one slot takes one vector"))
+    }
+
+    /// Links the slots from `first` on that have been added and not linked, in parallel on the caller's rayon pool.
+    pub fn link_from(&self, first: u32) {
+        let slots: Vec<u32> = (first..self.len() as u32).filter(|&slot| self.is_live(slot)).collect();
+        slots.par_chunks(TASK).for_each_init(TempScratch::new, |scratch, slots| {
+            slots.iter().for_each(|&slot| self.link(slot, scratch));
+        });
     }
 
     /// Adds many vectors, linked in parallel on the caller's rayon pool. They get consecutive slots in their order, from

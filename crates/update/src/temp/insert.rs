@@ -8,8 +8,8 @@ use gleann_vector::{Distance, Element, Matrix};
 use std::sync::atomic::Ordering;
 
 impl<T: Element> TempIndex<T> {
-    /// Links a slot that has been written: search, prune, own list, edges back.
-    pub(super) fn link(&self, slot: u32, scratch: &mut TempScratch<T>) {
+    /// Links a slot that has been added, once: search, prune, own list, edges back.
+    pub fn link(&self, slot: u32, scratch: &mut TempScratch<T>) {
         let none = super::lists::NOWHERE;
         // The first slot has nothing to link to. Whoever loses this race finds the winner as the entry.
         if self.entry.compare_exchange(none, slot, Ordering::AcqRel, Ordering::Acquire).is_ok() {
