@@ -1,6 +1,16 @@
 //! A live index against a model (a map and brute force), on the simulated volume: random operations, crashes and failures
 //! at every operation of the disk.
 
+mod churn;
+mod crash;
+mod edges;
+mod failures;
+mod meddling;
 mod model;
 mod odin;
+mod readers;
+mod steps;
+mod threads;
+mod walk;
+mod watched;
 mod world;

@@ -1,5 +1,6 @@
 //! The model: which keys there are, and their vectors.
 
+use crate::walk::walk;
 use crate::world::{DIM, search};
 use gleann_search::Expansion;
 use gleann_storage::Volume;
@@ -28,10 +29,61 @@ impl Model {
             found.sort_by_key(|hit| hit.0);
             assert_eq!(found, self.exact(&query), "{context}: everything, {expansion}");
         }
+        let walk = walk(live, volume);
+        assert!(walk.dangling.is_empty(), "{context}: lists name places that hold nothing");
+        assert_eq!(walk.live, self.0.len(), "{context}: nodes and keys");
+    }
+
+    /// Of several models, the place of the one whose keys and vectors the index has.
+    pub fn which(models: &[Self], live: &Arc<Live<f32>>, keys: u64, context: &str) -> usize {
+        let get = |key: u64| live.get(key).unwrap().map(|found| (key, <[f32; DIM]>::try_from(found).unwrap()));
+        let found = Self((0..keys).filter_map(get).collect());
+        let place = models.iter().position(|model| *model == found);
+        place.unwrap_or_else(|| panic!("{context}: found {found:?}, expected one of {models:?}"))
     }
 
     fn exact(&self, query: &[f32; DIM]) -> Vec<(u64, f32)> {
         let distance = |vector: &[f32; DIM]| query.iter().zip(vector).map(|(a, b)| (a - b) * (a - b)).sum();
         self.0.iter().map(|(&key, vector)| (key, distance(vector))).collect()
+    }
+}
+
+/// What is sure to be there, and what may be: updates that nobody has been told will last, in order.
+#[derive(Debug, Clone, Default)]
+pub struct History {
+    pub settled: Model,
+    pub pending: Vec<(u64, Option<[f32; DIM]>)>,
+}
+
+impl History {
+    /// What a crash may leave: everything settled, and the first few of the pending updates.
+    pub fn possible(&self) -> Vec<Model> {
+        let mut models = vec![self.settled.clone()];
+        for &(key, vector) in &self.pending {
+            let mut model = models[models.len() - 1].clone();
+            match vector {
+                Some(vector) => model.0.insert(key, vector),
+                None => model.0.remove(&key),
+            };
+            models.push(model);
+        }
+        models
+    }
+
+    /// With everything that is pending.
+    pub fn latest(&self) -> Model {
+        self.possible().pop().expect("there is the first")
+    }
+
+    /// Everything that is pending is sure to be there.
+    pub fn settle(&mut self) {
+        *self = Self { settled: self.latest(), pending: Vec::new() };
+    }
+
+    /// Finds out which of the pending updates an index has kept.
+    pub fn decide(&mut self, live: &Arc<Live<f32>>, keys: u64, context: &str) {
+        let mut possible = self.possible();
+        let which = Model::which(&possible, live, keys, context);
+        *self = Self { settled: possible.swap_remove(which), pending: Vec::new() };
     }
 }

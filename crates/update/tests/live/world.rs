@@ -1,29 +1,53 @@
 //! A small live index on a simulated volume, and what is needed to ask it.
 
 use gleann_graph::{BuildDistance, BuildParams};
-use gleann_quant::{Codebook, Codes, PqParams};
-use gleann_search::{
-    Driver, Entry, Expansion, Query, SearchIndex, SearchKind, SearchOptions, Stop, Turn, Width,
-};
+use gleann_quant::{Codebook, CodebookParts, Codes, PqParams};
+use gleann_search::{Driver, Expansion, Query, SearchIndex, SearchOptions, Turn};
 use gleann_storage::{
     BlockId, BlockReader, BuildId, Clock, Layout, NewRecord, ReadTarget, VirtualClock, Volume, VolumeIo,
     encode_record, seal_block,
 };
 use gleann_update::{
-    Adopted, Backend, Durability, InsertJob, LinkParams, Live, LiveOptions, LiveParts, Outcome, Runner,
-    UpdateError, adopt,
+    Adopted, Backend, Committed, Durability, InsertJob, LinkParams, Live, LiveOptions, LiveParts, Outcome,
+    Rewrite, Runner, UpdateError, adopt,
 };
 use gleann_vector::{Element, ElementType, Matrix, Metric, Silent};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 pub const DIM: usize = 4;
 pub const DEGREE: usize = 8;
 pub const INDEX: BuildId = BuildId([7; 16]);
 
-pub fn layout() -> Layout {
-    Layout::new(ElementType::F32, DIM, DEGREE, 4096).unwrap()
+/// Geometry, codes and links of an index.
+pub struct Shape {
+    pub layout: Layout,
+    pub codes: CodebookParts,
+    pub link: LinkParams,
+}
+
+impl Shape {
+    /// Codes of `chunks` bytes, trained on `rows`.
+    pub fn new<const D: usize>(degree: usize, chunks: usize, rows: &[[f32; D]]) -> Self {
+        let rows = Matrix::from_rows(rows.as_flattened(), D);
+        let codebook = Codebook::train(&rows, PqParams::new(Metric::L2, chunks), &Silent).unwrap();
+        Self {
+            layout: Layout::new(ElementType::F32, D, degree, 4096).unwrap(),
+            codes: codebook.to_parts(),
+            link: LinkParams { degree, alpha: 1.2, candidates: 5 * degree, list: 30 },
+        }
+    }
+
+    /// The shape of the index that most tests are about.
+    pub fn small() -> &'static Self {
+        static SMALL: OnceLock<Shape> = OnceLock::new();
+        SMALL.get_or_init(|| Self::new(DEGREE, 2, &(0..300).map(vector).collect::<Vec<_>>()))
+    }
+
+    pub fn codebook(&self) -> Codebook {
+        Codebook::from_parts(self.codes.clone()).unwrap()
+    }
 }
 
 /// A vector of few possible values, so that there are duplicates.
@@ -37,19 +61,55 @@ pub fn vector(seed: u64) -> [f32; DIM] {
     })
 }
 
-pub fn codebook() -> Codebook {
-    let rows: Vec<f32> = (0..300).flat_map(vector).collect();
-    Codebook::train(&Matrix::from_rows(&rows, DIM), PqParams::new(Metric::L2, 2), &Silent).unwrap()
-}
-
 /// Writes the block file of a static index over `vectors` and makes it live.
 pub fn create(volume: &Arc<dyn Volume>, backend: Backend, vectors: &[[f32; DIM]]) {
-    let layout = layout();
+    create_shaped(volume, backend, Shape::small(), vectors);
+}
+
+/// Writes the block file of a static index of any shape, and makes it live.
+pub fn create_shaped<const D: usize>(
+    volume: &Arc<dyn Volume>,
+    backend: Backend,
+    shape: &Shape,
+    vectors: &[[f32; D]],
+) {
+    write_static(volume, shape, vectors).adopt(volume, backend).unwrap();
+}
+
+/// A static index.
+pub struct Static {
+    codes: Codes,
+    entry: Option<u32>,
+    layout: Layout,
+}
+
+impl Static {
+    pub fn adopt(&self, volume: &Arc<dyn Volume>, backend: Backend) -> Result<(), UpdateError> {
+        let adopted = Adopted {
+            volume: volume.clone(),
+            index: INDEX,
+            layout: self.layout,
+            metric: Metric::L2,
+            nodes: self.codes.len() as u32,
+            entry: self.entry,
+            codes: &self.codes,
+            keys: None,
+        };
+        adopt::<f32>(&adopted, backend)
+    }
+}
+
+pub fn write_static<const D: usize>(
+    volume: &Arc<dyn Volume>,
+    shape: &Shape,
+    vectors: &[[f32; D]],
+) -> Static {
+    let layout = shape.layout;
     let rows = vectors.len();
     let mut image = vec![0; layout.file_bytes(rows as u64) as usize];
     let matrix =
-        if rows == 0 { Matrix::zeroed(0, DIM) } else { Matrix::from_rows(vectors.as_flattened(), DIM) };
-    let params = BuildParams { degree: DEGREE, list: 20, ..BuildParams::default() };
+        if rows == 0 { Matrix::zeroed(0, D) } else { Matrix::from_rows(vectors.as_flattened(), D) };
+    let params = BuildParams { degree: layout.degree(), list: 20.max(2 * layout.degree()), ..BuildParams::default() };
     let mut graph =
         gleann_graph::build(&matrix, &BuildDistance::new(Metric::L2, &matrix), &params, &Silent).unwrap();
     let entry = graph.entry();
@@ -69,27 +129,16 @@ pub fn create(volume: &Arc<dyn Volume>, backend: Backend, vectors: &[[f32; DIM]]
     file.write_at(&image, 0).unwrap();
     file.sync().unwrap();
     volume.sync_dir().unwrap();
-    let codebook = codebook();
+    let codebook = shape.codebook();
     let mut codes = Matrix::zeroed(rows, codebook.chunks());
     codebook.encode_rows(matrix.as_slice(), codes.as_mut_slice());
-    let codes = Codes::new(codes, &codebook).unwrap();
-    let adopted = Adopted {
-        volume: volume.clone(),
-        index: INDEX,
-        layout,
-        metric: Metric::L2,
-        nodes: rows as u32,
-        entry: graph.entry(),
-        codes: &codes,
-        keys: None,
-    };
-    adopt::<f32>(&adopted, backend).unwrap();
+    Static { codes: Codes::new(codes, &codebook).unwrap(), entry: graph.entry(), layout }
 }
 
 pub fn options(durability: Durability) -> LiveOptions {
     LiveOptions {
         durability,
-        link: LinkParams { degree: DEGREE, alpha: 1.2, candidates: 40, list: 30 },
+        link: Shape::small().link,
         overlay_bytes: 1 << 20,
         buffer_vectors: 40,
         segment_bytes: 4096,
@@ -97,28 +146,46 @@ pub fn options(durability: Durability) -> LiveOptions {
 }
 
 pub fn open(volume: &Arc<dyn Volume>, durability: Durability) -> Result<Arc<Live<f32>>, UpdateError> {
+    open_shaped(volume, Shape::small(), options(durability))
+}
+
+pub fn open_shaped(
+    volume: &Arc<dyn Volume>,
+    shape: &Shape,
+    options: LiveOptions,
+) -> Result<Arc<Live<f32>>, UpdateError> {
     let parts = LiveParts {
         volume: volume.clone(),
         index: INDEX,
-        layout: layout(),
+        layout: shape.layout,
         metric: Metric::L2,
-        codebook: codebook(),
+        codebook: shape.codebook(),
         mem_graph: None,
     };
-    Live::open(parts, options(durability)).map(Arc::new)
+    Live::open(parts, LiveOptions { link: shape.link, ..options }).map(Arc::new)
 }
 
 /// Inserts one vector and waits until it lasts.
-pub fn insert(
+pub fn insert<const D: usize>(
     live: &Arc<Live<f32>>,
     volume: &Arc<dyn Volume>,
-    (key, vector, replace): (u64, [f32; DIM], bool),
+    new: (u64, [f32; D], bool),
 ) -> Result<Outcome, UpdateError> {
-    let file = volume.open("graph.gln").ok().flatten();
-    let Some(file) = file else {
-        return Err(UpdateError::Damaged { path: volume.path("graph.gln"), found: "gone".into() });
-    };
-    let mut runner = Runner::new(live.clone(), VolumeIo::new(file, 128), VirtualClock::default(), 1);
+    let committed = insert_unsettled(live, volume, new)?;
+    live.settled(committed.lsn)?;
+    Ok(committed.outcome)
+}
+
+/// Inserts one vector, which a crash may take away.
+pub fn insert_unsettled<const D: usize>(
+    live: &Arc<Live<f32>>,
+    volume: &Arc<dyn Volume>,
+    (key, vector, replace): (u64, [f32; D], bool),
+) -> Result<Committed, UpdateError> {
+    if live.is_buffered() {
+        return live.put(key, &vector, replace);
+    }
+    let mut runner = Runner::new(live.clone(), disk(volume)?, VirtualClock::default(), 1);
     let mut result = None;
     runner
         .start(InsertJob { key, vector: vector.to_vec(), replace, job: () })
@@ -128,28 +195,50 @@ pub fn insert(
             runner.wait(Duration::from_millis(1));
         }
     }
-    let committed = result.expect("it has ended")?;
-    live.settled(committed.lsn)?;
-    Ok(committed.outcome)
+    result.expect("it has ended")
+}
+
+/// Reads of the block file.
+pub fn disk(volume: &Arc<dyn Volume>) -> Result<VolumeIo, UpdateError> {
+    match volume.open("graph.gln") {
+        Ok(Some(file)) => Ok(VolumeIo::new(file, 128)),
+        other => {
+            let found = format!("cannot be opened: {:?}", other.err());
+            Err(UpdateError::Damaged { path: volume.path("graph.gln"), found })
+        }
+    }
+}
+
+/// A clock that stands still, and that threads can share.
+#[derive(Clone)]
+struct NoTime;
+
+impl Clock for NoTime {
+    fn now_ns(&self) -> u64 {
+        0
+    }
+}
+
+/// Takes what was deleted out of the graph; what is buffered goes into it.
+pub fn repair(live: &Arc<Live<f32>>, volume: &Arc<dyn Volume>) -> Result<(), UpdateError> {
+    if live.is_buffered() {
+        let volume = volume.clone();
+        let open = move || disk(&volume).map_err(|error| std::io::Error::other(error.to_string()));
+        live.merge(&open, &NoTime)
+    } else {
+        live.checkpoint(Rewrite::Repaired)
+    }
 }
 
 /// The k nearest keys of a query.
-pub fn search(
+pub fn search<const D: usize>(
     index: &Arc<SearchIndex<f32>>,
     volume: &Arc<dyn Volume>,
-    (query, k, list): (&[f32; DIM], usize, usize),
+    (query, k, list): (&[f32; D], usize, usize),
     expansion: Expansion,
 ) -> Vec<(u64, f32)> {
-    let mut driver = driver(index.clone(), volume, VirtualClock::default());
-    let options = SearchOptions {
-        list,
-        kind: SearchKind::Beam,
-        width: Width::Fixed(4),
-        entry: Entry::Medoid,
-        expansion,
-        stop: Stop::Exhausted,
-        deadline: None,
-    };
+    let mut driver: Driver<_, _, _, ()> = driver(index.clone(), volume, VirtualClock::default(), 1);
+    let options = SearchOptions { list, expansion, ..SearchOptions::default() };
     driver.start((), Query { vector: query, k, options, cancel: None }).unwrap();
     let mut found = None;
     while found.is_none() {
@@ -160,16 +249,16 @@ pub fn search(
     found.expect("it has ended").unwrap().nearest
 }
 
-fn driver<T: Element, C: Clock>(
+pub fn driver<T: Element, C: Clock, J>(
     index: Arc<SearchIndex<T>>,
     volume: &Arc<dyn Volume>,
     clock: C,
-) -> Driver<SearchIndex<T>, VolumeIo, C, ()> {
-    let file = volume.open("graph.gln").unwrap().unwrap();
+    slots: usize,
+) -> Driver<SearchIndex<T>, VolumeIo, C, J> {
     let target = ReadTarget {
         file: Path::new("graph.gln").into(),
         layout: index.layout.block_layout(),
         blocks: u64::MAX,
     };
-    Driver::new(index, BlockReader::new(VolumeIo::new(file, 128), target), clock, 1)
+    Driver::new(index, BlockReader::new(disk(volume).unwrap(), target), clock, slots)
 }
