@@ -1,4 +1,9 @@
 //! A vector joins the graph.
+//!
+//! **Anchors form one tree.** A new node's list names only nodes that were linked, or being linked, before its own search
+//! ended. While inserts race, a node without an anchor yet may be the root of a small tree of its own; such a root is the
+//! oldest node of its tree, for every other one hangs below something older than itself, or below what hangs there.
+//! A root ties itself to the tree of an older node, so trees can only join into that of the oldest of all, the entry.
 
 use super::index::TempIndex;
 use super::lists::LockedList;
