@@ -162,6 +162,9 @@ fn a_bulk_build_keeps_order_and_recall() {
     lists_are_sound(&index, 32);
     let share = recall(&index, &Distance::new(Metric::L2, 24), &rows);
     assert!(share >= 0.97, "{share}");
+    let lists: Vec<Vec<u32>> = (0..3000).map(|slot| index.neighbours(slot)).collect();
+    index.link_from(0);
+    assert!((0..3000).all(|slot| index.neighbours(slot) == lists[slot as usize]), "linked once");
 }
 
 /// Four threads insert from nothing, four search meanwhile, one deletes.
