@@ -10,7 +10,8 @@ use crate::live::worker::{Keeper, WorkerSeed, start_worker};
 use crate::load::load_codebook;
 use crate::mem_graph::load_mem_graph;
 use crate::options::OpenOptions;
-use gleann_storage::{IndexDirectory, OsVolume, StorageError};
+use gleann_search::Expansion;
+use gleann_storage::{IndexDirectory, OsVolume, Packing, StorageError};
 use gleann_update::{LinkParams, Live, LiveOptions, LiveParts, SEGMENT_BYTES};
 use gleann_vector::Element;
 use std::fs::File;
@@ -54,6 +55,10 @@ pub(crate) fn open_live<T: Element>(
         alpha: manifest.parameters.alpha,
         candidates: updates.candidates.max(1),
         list: updates.list.max(1),
+        expansion: match manifest.packing {
+            Packing::ById => Expansion::Record,
+            Packing::PageShuffle => Expansion::Page { share_pct: 100 },
+        },
     };
     let live_options = LiveOptions {
         durability: updates.durability,
