@@ -4,6 +4,9 @@ use crate::figures::{Figures, LiveFigures};
 use crate::live::Live;
 use gleann_vector::Element;
 
+/// Temporary indexes that may wait to be merged: every search looks at each.
+const MOST_BUFFERS: usize = 3;
+
 impl<T: Element> Live<T> {
     /// Memory of what has changed since the last checkpoint, in bytes.
     fn overlay_bytes(&self) -> usize {
@@ -25,7 +28,8 @@ impl<T: Element> Live<T> {
 
     /// Waits for the checkpoint under way if twice as much has changed as should: memory stays bounded.
     pub fn wait_for_room(&self) {
-        if self.overlay_bytes() >= 2 * self.options.overlay_bytes {
+        let buffers = self.writer.lock().buffers.len();
+        if self.overlay_bytes() >= 2 * self.options.overlay_bytes || buffers > MOST_BUFFERS {
             drop(self.maintenance.lock());
         }
     }

@@ -216,6 +216,8 @@ impl Linker {
         if self.current.len() < degree {
             return Verdict::Room;
         }
+        // All at once: they lie anywhere in memory.
+        self.current.iter().for_each(|&id| nodes.codes().prefetch(id));
         self.members.clear();
         self.members.push(harvest.vector::<T>(position));
         for &id in &self.current {

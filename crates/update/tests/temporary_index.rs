@@ -24,9 +24,9 @@ fn filled<T: Element>(metric: Metric, rows: &[T], dim: usize, params: TempParams
     index
 }
 
-/// Slots that can be reached from slot 0, which is where the graph begins when one thread has filled it.
-fn reached<T: Element>(index: &TempIndex<T>) -> usize {
-    let (mut seen, mut next) = (HashSet::from([0u32]), vec![0u32]);
+/// How many slots can be reached from `slot`. Where one thread has filled the graph, it begins at slot 0.
+fn reached<T: Element>(index: &TempIndex<T>, slot: u32) -> usize {
+    let (mut seen, mut next) = (HashSet::from([slot]), vec![slot]);
     while let Some(slot) = next.pop() {
         next.extend(index.neighbours(slot).into_iter().filter(|&id| seen.insert(id)));
     }
@@ -68,7 +68,7 @@ fn finds_what_brute_force_finds<T: Element>() {
         let index = filled(metric, &rows, 24, TempParams::default());
         let distance = Distance::new(metric, 24);
         lists_are_sound(&index, 32);
-        assert_eq!((index.len(), index.live(), index.key(7), reached(&index)), (2000, 2000, 1007, 2000));
+        assert_eq!((index.len(), index.live(), index.key(7), reached(&index, 0)), (2000, 2000, 1007, 2000));
         assert_eq!(index.vector(7), &rows[7 * 24..8 * 24]);
         let whole = recall(&index, &distance, &rows);
         for slot in (0..2000).filter(|slot| slot % 3 != 1) {
@@ -106,6 +106,8 @@ fn nothing_one_and_few() {
     assert_eq!(index.insert(6, &[3.0], &mut scratch), Ok(1));
     index.search(&[0.0], 5, 1, &mut scratch, &mut found);
     assert_eq!(found, [(9.0, 1)], "found through the deleted entry");
+    index.search(&[0.0], usize::MAX, usize::MAX, &mut scratch, &mut found);
+    assert_eq!(found, [(9.0, 1)]);
     index.search(&[0.0], 0, 1, &mut scratch, &mut found);
     assert!(found.is_empty());
     let two = Matrix::from_rows(&[1.0f32, 2.0], 1);
@@ -122,7 +124,7 @@ fn equal_vectors_stay_in_reach() {
         for metric in Metric::ALL {
             for row in [[3.0f32, -1.0], [0.0, 0.0]] {
                 let index = filled(metric, &row.repeat(600), 2, params);
-                assert_eq!(reached(&index), 600, "{metric}, R = {degree}");
+                assert_eq!(reached(&index, 0), 600, "{metric}, R = {degree}");
                 lists_are_sound(&index, degree);
                 // Whoever is deleted, those that are left are found.
                 (0..598).for_each(|slot| assert!(index.delete(slot)));
@@ -141,7 +143,7 @@ fn copies_and_zero_vectors_do_not_hide_the_others() {
         rows.extend(clustered::<f32>(800, 12, 6));
         rows[800 * 12..820 * 12].fill(0.0);
         let index = filled(metric, &rows, 12, TempParams { degree: 16, ..TempParams::default() });
-        assert_eq!(reached(&index), 1500);
+        assert_eq!(reached(&index, 0), 1500);
         let share = recall(&index, &Distance::new(metric, 12), &rows);
         assert!(share >= 0.95, "{metric}: {share}");
     }
@@ -160,6 +162,9 @@ fn a_bulk_build_keeps_order_and_recall() {
     lists_are_sound(&index, 32);
     let share = recall(&index, &Distance::new(Metric::L2, 24), &rows);
     assert!(share >= 0.97, "{share}");
+    let lists: Vec<Vec<u32>> = (0..3000).map(|slot| index.neighbours(slot)).collect();
+    index.link_from(0);
+    assert!((0..3000).all(|slot| index.neighbours(slot) == lists[slot as usize]), "linked once");
 }
 
 /// Four threads insert from nothing, four search meanwhile, one deletes.
@@ -224,11 +229,34 @@ fn inserts_and_searches_race() {
         assert!(missed <= ROWS / 100, "round {round}: {missed} are not found just after their insert");
         assert_eq!((index.len(), index.live()), (ROWS, ROWS - ROWS / 50));
         lists_are_sound(&index, 16);
+        let entry = (0..ROWS as u32).find(|&slot| reached(&index, slot) == ROWS);
+        assert!(entry.is_some_and(|entry| entry < 4), "round {round}: not all in reach of one of the first");
         let (mut scratch, mut found) = (TempScratch::new(), Vec::new());
         let lost = (0..ROWS as u32).filter(|&slot| index.is_live(slot)).filter(|&slot| {
             index.search(index.vector(slot), 1, 32, &mut scratch, &mut found);
             found[0].0 > 0.0
         });
         assert!(lost.count() <= ROWS / 200, "round {round}");
+    }
+}
+
+#[test]
+fn equal_vectors_that_race_stay_in_reach() {
+    for degree in [1, 2, 5] {
+        let params = TempParams { degree, list: 8, alpha: 1.2 };
+        let index = index(Metric::L2, &[7u8; 800 * 4], 4, params);
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let index = &index;
+                scope.spawn(move || {
+                    let mut scratch = TempScratch::new();
+                    (0..200).for_each(|i| {
+                        index.insert(thread * 200 + i, &[7; 4], &mut scratch).expect("room for all");
+                    });
+                });
+            }
+        });
+        lists_are_sound(&index, degree);
+        assert!((0..4).any(|slot| reached(&index, slot) == 800), "R = {degree}");
     }
 }

@@ -109,7 +109,8 @@ impl<T: Element> TempIndex<T> {
         Ok(slot)
     }
 
-    /// Adds a vector under `key` that no search finds before [`TempIndex::link`].
+    /// Adds a vector under `key` that is linked later, by [`TempIndex::link`]. Until then a search finds it only where it
+    /// scans everything.
     ///
     /// # Errors
     /// [`Full`] where every slot is in use.

@@ -1,18 +1,24 @@
 //! A vector joins the graph.
+//!
+//! **Anchors form one tree.** A new node's list names only nodes that were linked, or being linked, before its own search
+//! ended. While inserts race, a node without an anchor yet may be the root of a small tree of its own; such a root is the
+//! oldest node of its tree, for every other one hangs below something older than itself, or below what hangs there.
+//! A root ties itself to the tree of an older node, so trees can only join into that of the oldest of all, the entry.
 
 use super::index::TempIndex;
-use super::lists::LockedList;
+use super::lists::{LockedList, NOWHERE};
 use super::scratch::{Gathered, TempScratch};
 use gleann_graph::{Candidate, Pairs};
 use gleann_vector::{Distance, Element, Matrix};
 use std::sync::atomic::Ordering;
 
 impl<T: Element> TempIndex<T> {
-    /// Links a slot that has been added, once: search, prune, own list, edges back.
+    /// Links a slot that has been added: search, prune, own list, edges back. A slot that is linked already stays as it is;
+    /// no two threads may link the same one at once.
     pub fn link(&self, slot: u32, scratch: &mut TempScratch<T>) {
-        let none = super::lists::NOWHERE;
         // The first slot has nothing to link to. Whoever loses this race finds the winner as the entry.
-        if self.entry.compare_exchange(none, slot, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+        let entry = self.entry.compare_exchange(NOWHERE, slot, Ordering::AcqRel, Ordering::Acquire);
+        if entry.map_or_else(|known| known == slot, |_| true) || self.lists.anchor(slot) != NOWHERE {
             return;
         }
         self.walk(&mut scratch.walk, self.params().list, |id| self.prune_distance(slot, id), &mut |_, _| ());

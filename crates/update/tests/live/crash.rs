@@ -72,7 +72,7 @@ fn what_was_acknowledged_survives_a_power_loss_at_any_operation() {
 
 #[test]
 fn an_index_is_made_live_whole_or_can_be_made_live_again() {
-    for (backend, rows) in [(Backend::Odin, 70), (Backend::Fresh, 0)] {
+    for (backend, rows) in [(Backend::Odin, 55), (Backend::Fresh, 0)] {
         let vectors: Vec<_> = (0..rows).map(vector).collect();
         let model = Model((0..rows).zip(vectors.iter().copied()).collect());
         let watched = Watched::new();

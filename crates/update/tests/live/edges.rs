@@ -78,7 +78,7 @@ fn an_index_of_nothing_grows() {
 fn an_insert_among_the_deleted_takes_nothing_from_the_others() {
     // Far more deleted nodes about the new one than a search looks at, the entry point among them.
     let near = |key: u64| vector(key);
-    let far = |key: u64| vector(key).map(|x| x + 5000.0);
+    let far = |key: u64| vector(key).map(|x| x + 400.0);
     for backend in BOTH {
         let vectors: Vec<_> = (0..300).map(|key| if key < 250 { near(key) } else { far(key) }).collect();
         let mut session = session_of(backend, &vectors);

@@ -7,7 +7,7 @@ mod edges;
 mod failures;
 mod meddling;
 mod model;
-mod odin;
+mod operations;
 mod readers;
 mod steps;
 mod threads;

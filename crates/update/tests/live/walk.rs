@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// What a walk along all lists finds.
 #[derive(Debug, Default)]
 pub struct Walk {
-    /// Live nodes of the graph, and vectors that are not in it yet.
+    /// Live nodes of the graph.
     pub live: usize,
     /// Live nodes that no way leads to.
     pub unreachable: Vec<u32>,

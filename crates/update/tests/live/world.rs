@@ -32,10 +32,11 @@ impl Shape {
     pub fn new<const D: usize>(degree: usize, chunks: usize, rows: &[[f32; D]]) -> Self {
         let rows = Matrix::from_rows(rows.as_flattened(), D);
         let codebook = Codebook::train(&rows, PqParams::new(Metric::L2, chunks), &Silent).unwrap();
+        let expansion = Expansion::Page { share_pct: 100 };
         Self {
             layout: Layout::new(ElementType::F32, D, degree, 4096).unwrap(),
             codes: codebook.to_parts(),
-            link: LinkParams { degree, alpha: 1.2, candidates: 5 * degree, list: 30 },
+            link: LinkParams { degree, alpha: 1.2, candidates: 5 * degree, list: 30, expansion },
         }
     }
 
