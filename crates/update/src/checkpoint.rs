@@ -76,6 +76,8 @@ impl<T: Element> Live<T> {
             max_norm: self.max_norm,
             states,
         };
+        // The states show what was done up to now, and nothing may last that the log does not know.
+        self.wal.flush()?;
         let table = commit.finish(&root.to_bytes())?;
         self.publish_table(&frozen, table, entry, gone);
         Figures::add(&self.figures.checkpoints, 1);
@@ -93,8 +95,13 @@ impl<T: Element> Live<T> {
         if with_buffers && !writer.buffers.is_empty() {
             writer.buffers.push(Held { buffer: Arc::new(self.new_buffer()), slots: HashMap::new() });
         }
-        let overlays = writer.view.overlays.to_vec();
-        writer.view.overlays.push(Arc::new(Overlay::new()));
+        let mut overlays = writer.view.overlays.to_vec();
+        if writer.active().is_empty() {
+            // It goes on, so that checkpoints that fail do not pile overlays up.
+            overlays.pop();
+        } else {
+            writer.view.overlays.push(Arc::new(Overlay::new()));
+        }
         writer.publish();
         let nodes = writer.view.nodes.clone();
         let places = writer.placement.places().min(nodes.places() as u32);

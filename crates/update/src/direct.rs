@@ -139,7 +139,9 @@ impl<T: Element> Live<T> {
                 join.verdict
             } else {
                 Figures::add(&self.figures.decided_again, 1);
-                linker.judge::<T>((harvest, join.position), self.codebook(), writer.nodes(), &overlays)
+                let judged =
+                    linker.judge::<T>((harvest, join.position), self.codebook(), writer.nodes(), &overlays);
+                judged.expect("the latest table has every node")
             };
             match verdict {
                 Verdict::Room => links.push((join.node, None)),

@@ -153,6 +153,8 @@ impl<T: Element> Live<T> {
             max_norm: self.max_norm,
             states,
         };
+        // As in a checkpoint.
+        self.wal.flush()?;
         let table = commit.finish(&root.to_bytes())?;
         self.publish_merge(frozen, (table, entry), gone, (buffers, moves));
         Figures::add(&self.figures.checkpoints, 1);
