@@ -248,7 +248,7 @@ impl<T: Element> Live<T> {
     }
 
     /// The record of a node as a view has it, but for what has joined its list.
-    fn record(&self, view: &View, node: u32, into: &mut Vec<u8>) -> Result<(), UpdateError> {
+    pub(crate) fn record(&self, view: &View, node: u32, into: &mut Vec<u8>) -> Result<(), UpdateError> {
         into.clear();
         if view.with_new_record(node, |record| into.extend_from_slice(record)) {
             return Ok(());

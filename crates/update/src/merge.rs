@@ -13,7 +13,7 @@ use crate::error::UpdateError;
 use crate::figures::Figures;
 use crate::linking::{Joining, Linker, Verdict};
 use crate::live::Live;
-use crate::rewrite::Rewriter;
+use crate::rewrite::{Rewriter, Rewritten};
 use crate::root::Root;
 use crate::runner::{InsertJob, Inserted, Inserts, Runner};
 use crate::writer::{Held, NewNode};
@@ -130,16 +130,15 @@ impl<T: Element> Live<T> {
             joining: Joining::Gather,
             nodes: frozen.nodes.clone(),
             states: frozen.states.clone(),
+            entry: view.entry,
             repair: true,
         };
         let mut commit = self.pages.begin()?;
-        let gone = rewriter.run(&mut commit)?;
+        let Rewritten { gone, entry } = rewriter.run(&mut commit)?;
         let new: Vec<u32> = rewriter.frozen.iter().flat_map(|overlay| overlay.new_nodes()).collect();
         let places = self.places_of(commit.blocks(Area::Records));
         let mut block = vec![0; self.index.layout.block_bytes()];
         write_areas(&mut commit, (&frozen.nodes, &frozen.states), (&new, places), &mut block)?;
-        frozen.entry = view.entry;
-        let entry = self.entry_after(frozen, &gone);
         let mut states = self.states_after(frozen, places, true);
         for moved in moves {
             if !buffers[moved.buffer].index().is_live(moved.slot) {
