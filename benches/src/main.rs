@@ -11,6 +11,7 @@ mod export_csv;
 mod export_diskann;
 mod given_graph;
 mod ground_truth;
+mod live;
 mod mem_graph_args;
 mod peers;
 mod plot;
@@ -19,6 +20,7 @@ mod progress;
 mod reproduce;
 mod row;
 mod run_bench;
+mod runbook;
 mod sweep;
 mod synthetic;
 
