@@ -4,6 +4,7 @@ mod advise;
 mod build_index;
 mod build_spann;
 mod check_index;
+mod churn;
 mod convert;
 mod dataset;
 mod demo;
@@ -23,6 +24,7 @@ mod run_bench;
 mod runbook;
 mod sweep;
 mod synthetic;
+mod updates;
 
 use clap::Parser;
 use std::process::ExitCode;
