@@ -17,6 +17,10 @@ const BLOCK_BYTES: usize = 64 << 20;
 /// Neighbours kept beyond those asked for, before deletes cost anything.
 const SPARE: usize = 100;
 
+/// Neighbours of a query that are found, where recall looks at fewer: so deep are the truths of the big-ann track, whose
+/// recall counts ties among them.
+pub const TRUTH_DEPTH: usize = 100;
+
 /// What is measured: fixed over all changes.
 pub struct TruthQuestion<'a, T: Element> {
     /// Vectors by row.
