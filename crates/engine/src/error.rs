@@ -56,6 +56,26 @@ pub enum OpenError {
         /// Why.
         cause: String,
     },
+    /// A live index could not be brought back to its last state.
+    #[error(transparent)]
+    Live(#[from] gleann_update::UpdateError),
+    /// Another process has the index open.
+    #[error("{} is locked: another process has this live index open; close it there, or open a snapshot", .0.display())]
+    Locked(PathBuf),
+    /// The threads of updates cannot start.
+    #[error("the threads of updates cannot start: {cause}; allow more threads and memory (ulimit -u, -v)")]
+    Workers {
+        /// Why.
+        cause: String,
+    },
+    /// What live indexes do not have.
+    #[error("{}: {found}", path.display())]
+    NotLive {
+        /// The index directory.
+        path: PathBuf,
+        /// What was asked for, and what to do.
+        found: String,
+    },
     /// Too many executors or searches a core.
     #[error(
         "{threads} threads with {in_flight} searches each were asked for; expected at most {MAX_THREADS} threads \

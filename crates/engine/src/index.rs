@@ -3,6 +3,7 @@
 use crate::error::OpenError;
 use crate::executor::{Batch, Executors, Job, Single};
 use crate::info::IndexInfo;
+use crate::live::AnyUpdates;
 use crate::open::{Opened, open};
 use crate::options::OpenOptions;
 use gleann_search::{Hit, QueryStats, SearchError, SearchOptions};
@@ -61,6 +62,8 @@ impl CancelToken {
 /// ```
 pub struct Index {
     info: IndexInfo,
+    /// Ends after the updates, whose views searches may hold.
+    updates: Option<Box<dyn AnyUpdates>>,
     executors: Box<dyn Any + Send + Sync>,
 }
 
@@ -70,7 +73,12 @@ impl Index {
     /// # Errors
     /// A file is missing or damaged, or the engine asked for cannot start here.
     pub fn open(dir: impl AsRef<Path>, options: OpenOptions) -> Result<Self, OpenError> {
-        let directory = IndexDirectory::open(dir.as_ref())?;
+        let dir = dir.as_ref();
+        let directory = if IndexDirectory::is_live(dir) {
+            IndexDirectory::open_live(dir)?
+        } else {
+            IndexDirectory::open(dir)?
+        };
         match directory.manifest().layout.element() {
             ElementType::F32 => Ok(Self::run(open::<f32>(&directory, &options)?)),
             ElementType::F16 => Ok(Self::run(open::<f16>(&directory, &options)?)),
@@ -80,7 +88,8 @@ impl Index {
     }
 
     fn run<T: Element>(opened: Opened<T>) -> Self {
-        Self { info: opened.info, executors: Box::new(opened.executors) }
+        let updates = opened.updates.map(|updates| Box::new(updates) as Box<dyn AnyUpdates>);
+        Self { info: opened.info, updates, executors: Box::new(opened.executors) }
     }
 
     /// What the index is and how it is read.
@@ -222,6 +231,10 @@ impl Index {
         let cancel = cancel.0.clone();
         executors.send(Job::Single(Single { query: query.to_vec(), k, options: *options, cancel, reply }));
         Ok(answer)
+    }
+
+    pub(crate) fn any_updates(&self) -> Option<&dyn AnyUpdates> {
+        self.updates.as_deref()
     }
 
     fn executors_for<T: Element>(&self) -> Result<&Executors<T>, SearchError> {

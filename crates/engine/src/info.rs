@@ -4,6 +4,7 @@ use crate::build::CodePlacement;
 use crate::options::EngineChoice;
 use gleann_storage::{BuildParameters, IndexKind, Layout, Packing};
 use gleann_vector::Metric;
+use std::path::PathBuf;
 
 /// The navigation graph of an open index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub struct MemGraphInfo {
 /// What an open index is and how it is read; for reports.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexInfo {
+    /// Its directory.
+    pub path: PathBuf,
     /// Number of vectors.
     pub nodes: u64,
     /// What the vectors lie in: a graph or postings.

@@ -5,17 +5,17 @@ use gleann_vector::Key;
 /// Maps internal ids to the user's keys.
 #[derive(Debug)]
 pub(crate) enum Keys {
-    /// The key is the internal id (row numbers of an index in row order).
+    /// The key is the internal id (row numbers of an index in row order), or searches find keys (a live index).
     Identity,
     /// One key an id.
     Listed(Vec<Key>),
 }
 
 impl Keys {
-    /// The key of a node.
-    pub(crate) fn key(&self, id: u32) -> Key {
+    /// The key of what a search has found.
+    pub(crate) fn key(&self, id: u64) -> Key {
         match self {
-            Keys::Identity => Key::from(id),
+            Keys::Identity => id,
             Keys::Listed(keys) => keys[id as usize],
         }
     }

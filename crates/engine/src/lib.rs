@@ -38,12 +38,14 @@ mod index;
 mod info;
 mod io;
 mod keys;
+mod live;
 mod load;
 mod mem_graph;
 mod open;
 mod options;
 mod size;
 mod stored_codes;
+mod update;
 
 pub use build::{
     BuildError, BuildOptions, BuildPhase, BuildPlan, BuildReport, CodePlacement, GraphPlan, MEMORY_OVERHEAD,
@@ -58,6 +60,7 @@ pub use gleann_search::{
     Entry, Expansion, Hit, OptionsError, QueryStats, SearchError, SearchKind, SearchOptions, Stop, Width,
 };
 pub use gleann_storage::{IndexKind, Packing, PostingLayout, UnknownPacking};
+pub use gleann_update::{Backend, Delete, Durability, Insert, LiveFigures, UpdateError, Upsert};
 pub use gleann_vector::{Element, ElementType, FileError, Key, Matrix, Metric, Progress, Silent, VectorFile};
 pub use import::{
     DiskAnnFiles, ExportOptions, ExportReport, GraphSource, ImportError, build_from_graph, export_diskann,
@@ -65,5 +68,6 @@ pub use import::{
 pub use index::{CancelToken, Index, SearchResult};
 pub use info::{IndexInfo, MemGraphInfo};
 pub use io::Direct;
+pub use live::{LiveStats, UpdateOptions, make_live};
 pub use options::{EngineChoice, MAX_IN_FLIGHT, MAX_THREADS, OpenOptions};
 pub use size::{bytes, parse_bytes};

@@ -33,6 +33,7 @@ pub(crate) fn load_graph<T: Element>(
         estimates,
         entry: EntryPoints { medoid, mem_graph },
         cache: Cache::Empty,
+        changes: None,
     })
 }
 
@@ -55,7 +56,11 @@ fn load_estimates<T: Element>(directory: &IndexDirectory, graph: &GraphFile) -> 
     Ok(Estimates::Memory { codebook, codes })
 }
 
-fn load_codebook(directory: &IndexDirectory) -> Result<Codebook, OpenError> {
+/// What the codes of an index mean.
+///
+/// # Errors
+/// The codebook is missing, damaged, or of another index.
+pub(crate) fn load_codebook(directory: &IndexDirectory) -> Result<Codebook, OpenError> {
     let (manifest, path) = (directory.manifest(), directory.path().to_owned());
     let Some(codebook) = directory.codebook()? else { return Err(OpenError::NoCodes(path)) };
     let wrong = |message: String| OpenError::Codes { path: path.clone(), message };

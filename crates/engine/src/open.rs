@@ -7,17 +7,21 @@ use crate::executor::{Executors, HostOptions, allowed_cpus};
 use crate::info::{IndexInfo, MemGraphInfo};
 use crate::io::{Direct, OpenedFile, map_file, open_for_reads};
 use crate::keys::Keys;
+use crate::live::{Updates, open_live};
 use crate::load::{load_graph, load_postings};
 use crate::options::{EngineChoice, MAX_IN_FLIGHT, MAX_THREADS, OpenOptions};
-use gleann_search::Searched;
-use gleann_storage::{IndexDirectory, IndexKind, ReadTarget};
+use gleann_search::{Nearest, Searched};
+use gleann_storage::{IndexDirectory, IndexKind, MemberKind, ReadTarget};
 use gleann_vector::Element;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The running parts of an open index.
 pub(crate) struct Opened<T: Element> {
     pub(crate) executors: Executors<T>,
     pub(crate) info: IndexInfo,
+    /// What takes updates, if the index is live.
+    pub(crate) updates: Option<Updates<T>>,
 }
 
 /// Opens the index in `directory`, whose elements are of type `T`.
@@ -27,6 +31,9 @@ pub(crate) fn open<T: Element>(
 ) -> Result<Opened<T>, OpenError> {
     if options.threads > MAX_THREADS || !(1..=MAX_IN_FLIGHT).contains(&options.in_flight) {
         return Err(OpenError::Options { threads: options.threads, in_flight: options.in_flight });
+    }
+    if IndexDirectory::is_live(directory.path()) {
+        return open_updated(directory, options);
     }
     match directory.manifest().kind {
         IndexKind::Graph => {
@@ -41,6 +48,7 @@ pub(crate) fn open<T: Element>(
             });
             let held = (index.estimates.memory_bytes() + index.cache.memory_bytes()) as u64;
             let memory = Held {
+                nodes: None,
                 cached_records: index.cache.held() as u64,
                 mem_graph,
                 bytes: held + mem_graph.map_or(0, |graph| graph.bytes),
@@ -58,6 +66,43 @@ pub(crate) fn open<T: Element>(
     }
 }
 
+fn open_updated<T: Element>(
+    directory: &IndexDirectory,
+    options: &OpenOptions,
+) -> Result<Opened<T>, OpenError> {
+    let not = |found: &str| OpenError::NotLive { path: directory.path().to_owned(), found: found.to_owned() };
+    if options.engine == EngineChoice::Mmap {
+        return Err(not(
+            "a live index cannot be read through a memory map; use the engine auto, glommio or pool",
+        ));
+    }
+    if options.cache != CachePolicy::None {
+        return Err(not("a live index has no cache of records yet; open it without one"));
+    }
+    let opening = open_live::<T>(directory, options)?;
+    let (index, layout) = (opening.live.index().clone(), directory.manifest().layout.block_layout());
+    let file: Arc<Path> = directory.path().join(MemberKind::Graph.file_name()).into();
+    let target = ReadTarget { file, layout, blocks: u64::MAX };
+    let figures = opening.live.figures();
+    let mem_graph = index
+        .entry
+        .mem_graph
+        .as_ref()
+        .map(|graph| MemGraphInfo { nodes: graph.nodes().len() as u64, bytes: graph.memory_bytes() as u64 });
+    let bytes = figures.memory_bytes
+        + index.estimates.memory_bytes() as u64
+        + mem_graph.map_or(0, |graph| graph.bytes);
+    let memory = Held { nodes: Some(figures.live), mem_graph, bytes, ..Held::default() };
+    let opened = Opening { directory, options, target: target.clone(), memory }.start(&index)?;
+    let reads = open_for_reads(&target.file, options.direct).map_err(|source| OpenError::Graph {
+        path: target.file.to_path_buf(),
+        direct: options.direct,
+        source,
+    })?;
+    let updates = opening.start(&reads.file)?;
+    Ok(Opened { updates: Some(updates), ..opened })
+}
+
 /// An index on its way to its cores.
 struct Opening<'a> {
     directory: &'a IndexDirectory,
@@ -69,16 +114,20 @@ struct Opening<'a> {
 /// What its searches share in memory, beside the keys.
 #[derive(Default)]
 struct Held {
+    /// Vectors, where the manifest does not know.
+    nodes: Option<u64>,
     cached_records: u64,
     mem_graph: Option<MemGraphInfo>,
     bytes: u64,
 }
 
 impl Opening<'_> {
-    fn start<X: Searched>(self, index: &Arc<X>) -> Result<Opened<X::Element>, OpenError> {
+    fn start<X: Searched<Found = Nearest>>(self, index: &Arc<X>) -> Result<Opened<X::Element>, OpenError> {
         let Self { directory, options, target, memory } = self;
         let (manifest, file) = (directory.manifest(), target.file.clone());
-        let keys = Arc::new(directory.keys()?.map_or(Keys::Identity, Keys::Listed));
+        // The searches of a live index find keys.
+        let listed = if memory.nodes.is_some() { None } else { directory.keys()? };
+        let keys = Arc::new(listed.map_or(Keys::Identity, Keys::Listed));
         let direct = if options.engine == EngineChoice::Mmap { Direct::Off } else { options.direct };
         let opened = open_for_reads(&file, direct).map_err(|source| OpenError::Graph {
             path: file.to_path_buf(),
@@ -100,7 +149,8 @@ impl Opening<'_> {
             log::warn!("{warning}");
         }
         let info = IndexInfo {
-            nodes: u64::from(manifest.nodes),
+            path: directory.path().to_owned(),
+            nodes: memory.nodes.unwrap_or(u64::from(manifest.nodes)),
             kind: manifest.kind,
             layout: manifest.layout,
             metric: manifest.metric,
@@ -119,11 +169,11 @@ impl Opening<'_> {
             memory_bytes: memory.bytes + keys.bytes(),
             warnings,
         };
-        Ok(Opened { executors, info })
+        Ok(Opened { executors, info, updates: None })
     }
 }
 
-fn start<X: Searched>(
+fn start<X: Searched<Found = Nearest>>(
     index: &Arc<X>,
     opened: &OpenedFile,
     host: &HostOptions,

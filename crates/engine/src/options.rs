@@ -2,6 +2,7 @@
 
 use crate::cache::CachePolicy;
 use crate::io::Direct;
+use crate::live::UpdateOptions;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -50,7 +51,7 @@ impl std::str::FromStr for EngineChoice {
 }
 
 /// How an index is opened.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct OpenOptions {
     /// What reads the pages.
     pub engine: EngineChoice,
@@ -70,6 +71,8 @@ pub struct OpenOptions {
     /// Whether the navigation graph is loaded, where the index has one: it costs little memory, and searches that
     /// begin at it ([`Entry::MemGraph`](crate::Entry)) need it.
     pub mem_graph: bool,
+    /// How a live index takes updates.
+    pub updates: UpdateOptions,
     /// Whether reads go past the page cache. Of no meaning to [`EngineChoice::Mmap`].
     pub direct: Direct,
 }
@@ -86,6 +89,7 @@ impl Default for OpenOptions {
             pin: true,
             cache: CachePolicy::None,
             mem_graph: true,
+            updates: UpdateOptions::default(),
             direct: Direct::Prefer,
         }
     }

@@ -5,6 +5,7 @@
 //! pool) and reads no clock; the same rows, parameters and seed give the same graph on any number of threads.
 
 mod build_distance;
+mod delta_prune;
 mod entry;
 mod graph;
 mod insert;
@@ -13,6 +14,7 @@ mod memory;
 mod order;
 mod params;
 mod prune;
+mod prune_space;
 mod reach;
 mod reverse;
 mod sample;
@@ -24,12 +26,14 @@ mod shuffle;
 mod vamana;
 
 pub use build_distance::{BuildDistance, Gathered};
+pub use delta_prune::{DeltaPrune, Eviction, Rule};
 pub use entry::nearest_to_mean;
 pub use graph::Graph;
 pub use lists::{AdjacencyRows, ListBlock};
 pub use memory::{Rows, memory_estimate};
 pub use params::{BuildParams, ParamsError, PruneParams, Saturate};
 pub use prune::{Candidate, Pairs, Prune, Step};
+pub use prune_space::{EmbeddedRows, PruneSpace};
 pub use reach::{Reached, reachable, repair};
 pub use sample::{clustered_sample, random_sample};
 pub use search::{Counts, QueryTarget, RowTarget, Searcher, Target};

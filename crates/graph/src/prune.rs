@@ -36,7 +36,7 @@ pub enum Step {
 /// Comparisons asked for at once.
 const BATCH: usize = 64;
 /// Growth of α' from scan to scan.
-const ALPHA_STEP: f32 = 1.2;
+pub(crate) const ALPHA_STEP: f32 = 1.2;
 
 /// The state of one prune; its memory is kept from one prune to the next.
 #[derive(Debug, Clone)]

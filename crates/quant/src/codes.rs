@@ -43,6 +43,27 @@ impl Codes {
         }
     }
 
+    /// The same codes with zeros behind them, `rows` in all: room for the codes of rows to come.
+    #[must_use]
+    pub fn with_room(&self, rows: usize) -> Self {
+        let mut bytes = Matrix::zeroed(rows.max(self.len()), self.code_bytes());
+        bytes.as_mut_slice()[..self.as_bytes().len()].copy_from_slice(self.as_bytes());
+        Self { bytes }
+    }
+
+    /// Writes the code of `id`, which others may be about to read.
+    ///
+    /// # Safety
+    /// As [`Matrix::write_shared`]: nobody may read this code until it has been told, by something that synchronises,
+    /// that it is there.
+    ///
+    /// # Panics
+    /// If `id` is not below [`Codes::len`], or the code has another length.
+    pub unsafe fn write_shared(&self, id: u32, code: &[u8]) {
+        // SAFETY: by the caller's promise.
+        unsafe { self.bytes.write_shared(id as usize, code) };
+    }
+
     /// Number of codes.
     pub fn len(&self) -> usize {
         self.bytes.rows()

@@ -52,7 +52,7 @@ impl Traversal {
         bytes: &[u8],
     ) -> Result<(), SearchError> {
         let Outstanding { node, estimate, .. } = *wanted;
-        let record = index.decode(node, bytes)?;
+        let record = index.decode((node, self.nodes), bytes)?;
         let distance = self.measure(index, query, node, &record);
         let Some(estimate) = estimate else {
             self.land_judged(index, (distance, node), &record);
@@ -61,7 +61,7 @@ impl Traversal {
         let place = self.pool.find(estimate, node);
         self.width.on_arrival(place.is_some());
         if let Some(position) = place {
-            *self.pool.state_mut(position) = State::Landed(self.keep(index, &record));
+            *self.pool.state_mut(position) = State::Landed(self.keep(index, node, &record));
         }
         Ok(())
     }
@@ -74,7 +74,7 @@ impl Traversal {
         record: &Record<'_>,
     ) {
         if self.pool.admits(distance) {
-            let list = self.keep(index, record);
+            let list = self.keep(index, node, record);
             self.admit(distance, node, State::Landed(list));
         }
     }
@@ -90,7 +90,11 @@ impl Traversal {
     ) -> f32 {
         let distance = index.distance.between(query, record.vector::<T>());
         self.stats.exact += 1;
-        if self.nearest.find(distance, node).is_none() {
+        if let Some(harvest) = &mut self.harvest {
+            harvest.take_in::<T>((distance, node), record);
+        }
+        let is_result = self.view.as_ref().is_none_or(|view| view.is_live(node));
+        if is_result && self.nearest.find(distance, node).is_none() {
             self.nearest.insert(distance, node, ());
         }
         distance
@@ -98,11 +102,18 @@ impl Traversal {
 
     /// Keeps the neighbours of a record. By the time they are expanded, what that needs is on its way into the
     /// processor's cache.
-    pub(crate) fn keep<T: Element>(&mut self, index: &SearchIndex<T>, record: &Record<'_>) -> u16 {
-        for id in record.neighbours() {
-            self.visited.prefetch(id);
-            index.estimates.prefetch(id);
+    pub(crate) fn keep<T: Element>(&mut self, index: &SearchIndex<T>, node: u32, record: &Record<'_>) -> u16 {
+        let list = self.lists.keep(record);
+        if let Some(view) = &self.view {
+            self.lists.patch(list, |ids, length| view.patch(node, ids, length));
         }
-        self.lists.keep(record)
+        let codes = index.estimates.codes(self.view.as_deref());
+        for &id in self.lists.ids(list) {
+            self.visited.prefetch(id);
+            if let Some(codes) = codes {
+                codes.prefetch(id);
+            }
+        }
+        list
     }
 }

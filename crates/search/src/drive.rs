@@ -24,6 +24,9 @@ pub struct Query<'a, T> {
     pub cancel: Option<Arc<AtomicBool>>,
 }
 
+/// Takes a search that has ended.
+pub type Finished<'a, X, J> = dyn FnMut(J, Result<Found<<X as Searched>::Found>, SearchError>) + 'a;
+
 /// What the driver can do after a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
@@ -155,7 +158,7 @@ impl<X: Searched, Io: PageIo, C: Clock, J> Driver<X, Io, C, J> {
 
     /// Takes in what has come, lets every search that can go on do so once, and submits their reads. Calls
     /// `finished` for every search that ended. Never blocks.
-    pub fn turn(&mut self, finished: &mut dyn FnMut(J, Result<Found, SearchError>)) -> Turn {
+    pub fn turn(&mut self, finished: &mut Finished<'_, X, J>) -> Turn {
         self.take_in();
         if self.limited > 0 {
             self.enforce_limits();
@@ -182,9 +185,10 @@ impl<X: Searched, Io: PageIo, C: Clock, J> Driver<X, Io, C, J> {
             slot.plan.stats().cpu_ns += after - now;
             slot.stalled = after;
             now = after;
-            self.batch.extend(
-                self.reads.drain(..).map(|block| BlockRead { tag: tag(number, slot.generation), block }),
-            );
+            self.batch.extend(self.reads.drain(..).map(|block| {
+                let place = slot.plan.place(block);
+                BlockRead { tag: tag(number, slot.generation), block, place }
+            }));
             self.reader.submit(&self.batch);
             self.batch.clear();
             match step {
@@ -223,7 +227,7 @@ impl<X: Searched, Io: PageIo, C: Clock, J> Driver<X, Io, C, J> {
     }
 
     /// Ends every search with an error.
-    pub fn abort(&mut self, error: &SearchError, finished: &mut dyn FnMut(J, Result<Found, SearchError>)) {
+    pub fn abort(&mut self, error: &SearchError, finished: &mut Finished<'_, X, J>) {
         let now = self.clock.now_ns();
         self.runnable.clear();
         for number in 0..self.slots.len() as u32 {
@@ -235,7 +239,7 @@ impl<X: Searched, Io: PageIo, C: Clock, J> Driver<X, Io, C, J> {
     }
 
     /// Submits what was queued; `blocked` searches could go on if there were room for their reads.
-    fn settle(&mut self, blocked: usize, finished: &mut dyn FnMut(J, Result<Found, SearchError>)) -> Turn {
+    fn settle(&mut self, blocked: usize, finished: &mut Finished<'_, X, J>) -> Turn {
         if let Err(refused) = self.reader.flush() {
             self.abort(&SearchError::Device(refused.to_string()), finished);
         }
@@ -288,7 +292,7 @@ impl<X: Searched, Io: PageIo, C: Clock, J> Driver<X, Io, C, J> {
         self.runnable.push_back(number);
     }
 
-    fn finish(&mut self, number: u32, now: u64, finished: &mut dyn FnMut(J, Result<Found, SearchError>)) {
+    fn finish(&mut self, number: u32, now: u64, finished: &mut Finished<'_, X, J>) {
         let slot = &mut self.slots[number as usize];
         let Some(job) = slot.job.take() else { return };
         slot.generation = slot.generation.wrapping_add(1);
@@ -296,10 +300,10 @@ impl<X: Searched, Io: PageIo, C: Clock, J> Driver<X, Io, C, J> {
         self.limited -= usize::from(slot.limits.any());
         slot.limits = Limits::default();
         self.vacant.push(number);
+        let nearest = slot.plan.finish(&self.index);
         let outcome = match slot.failure.take() {
             Some(failure) => Err(failure),
             None => {
-                let nearest = slot.plan.nearest();
                 let mut stats = *slot.plan.stats();
                 let blocks = self.index.blocks();
                 stats.pages = stats.reads * blocks.pages_per_block() as u32;

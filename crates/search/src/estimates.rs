@@ -1,5 +1,6 @@
 //! The codes axis: how a neighbour is judged before its own record has been read.
 
+use crate::live::View;
 use gleann_quant::{Codebook, Codes, DistanceTable};
 
 /// How a neighbour is judged before its own record has been read.
@@ -39,19 +40,23 @@ impl Estimates {
     }
 
     /// The estimate of the medoid; infinite where it has no code, so that it never keeps another candidate's place.
-    pub(crate) fn of_medoid(&self, table: &DistanceTable, id: u32) -> f32 {
+    pub(crate) fn of_medoid(&self, table: &DistanceTable, id: u32, view: Option<&View>) -> f32 {
+        if let Some(codes) = self.codes(view) {
+            return table.estimate_one(codes, id);
+        }
         match self {
-            Estimates::Memory { codes, .. } => table.estimate_one(codes, id),
             Estimates::Record { medoid: Some(code), .. } => table.estimate_one(code, 0),
-            Estimates::Record { medoid: None, .. } | Estimates::Off => f32::INFINITY,
+            _ => f32::INFINITY,
         }
     }
 
-    /// Asks the processor for the code of `id`, ahead of use.
+    /// The codes in memory, where there are any: those of a search's view in an index that changes.
     #[inline]
-    pub(crate) fn prefetch(&self, id: u32) {
-        if let Estimates::Memory { codes, .. } = self {
-            codes.prefetch(id);
+    pub(crate) fn codes<'a>(&'a self, view: Option<&'a View>) -> Option<&'a Codes> {
+        match (self, view) {
+            (Estimates::Memory { .. }, Some(view)) => Some(view.nodes.codes()),
+            (Estimates::Memory { codes, .. }, None) => Some(codes),
+            _ => None,
         }
     }
 }

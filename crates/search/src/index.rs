@@ -4,8 +4,10 @@ use crate::cache::Cache;
 use crate::entry::EntryPoints;
 use crate::error::SearchError;
 use crate::estimates::Estimates;
+use crate::live::Changes;
 use gleann_storage::{Layout, Record, record_bytes};
 use gleann_vector::{Distance, Element, NodeId};
+use std::sync::Arc;
 
 /// The parts of an open index that a search needs beside the blocks it reads.
 #[derive(Debug)]
@@ -22,6 +24,8 @@ pub struct SearchIndex<T: Element> {
     pub entry: EntryPoints<T>,
     /// Records held in memory.
     pub cache: Cache,
+    /// How the index changes while it is searched; none where it does not.
+    pub changes: Option<Arc<Changes<T>>>,
 }
 
 impl<T: Element> SearchIndex<T> {
@@ -31,12 +35,16 @@ impl<T: Element> SearchIndex<T> {
         record_bytes(&self.layout, block, self.layout.slot_of(NodeId(node)))
     }
 
-    /// The record of a node.
+    /// The record of a node of an index of `nodes` nodes.
     ///
     /// # Errors
     /// It is damaged.
     #[inline]
-    pub(crate) fn decode<'a>(&self, node: u32, bytes: &'a [u8]) -> Result<Record<'a>, SearchError> {
-        Record::decode(&self.layout, bytes, self.nodes).map_err(|cause| SearchError::Record { node, cause })
+    pub(crate) fn decode<'a>(
+        &self,
+        (node, nodes): (u32, u32),
+        bytes: &'a [u8],
+    ) -> Result<Record<'a>, SearchError> {
+        Record::decode(&self.layout, bytes, nodes).map_err(|cause| SearchError::Record { node, cause })
     }
 }

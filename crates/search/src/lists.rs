@@ -45,6 +45,15 @@ impl Lists {
         list
     }
 
+    /// Lets `change` change the ids of a list: all places there are, and how many of them are taken.
+    pub(crate) fn patch(&mut self, list: u16, change: impl FnOnce(&mut [u32], &mut usize)) {
+        let place = &mut self.ids[list as usize * self.stride..][..self.stride];
+        let (length, ids) = place.split_at_mut(1);
+        let mut taken = length[0] as usize;
+        change(ids, &mut taken);
+        length[0] = taken as u32;
+    }
+
     /// The ids of a list.
     pub(crate) fn ids(&self, list: u16) -> &[u32] {
         let place = &self.ids[list as usize * self.stride..][..self.stride];

@@ -4,7 +4,7 @@
 use crate::error::SearchError;
 use crate::index::SearchIndex;
 use crate::traversal::{State, Traversal};
-use gleann_storage::BlockId;
+use gleann_storage::{BlockId, is_vacant};
 use gleann_vector::{Element, Entry as Candidate};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -81,19 +81,25 @@ impl Traversal {
         bytes: &[u8],
     ) -> Result<(), SearchError> {
         let Expansion::Page { share_pct } = self.options.expansion else { return Ok(()) };
-        let nodes = index.layout.nodes_of(block, index.nodes);
+        let nodes = index.layout.nodes_of(block, self.nodes);
         let mut page = std::mem::take(&mut self.page);
         page.find_places(&nodes, self.pool.entries());
         page.mates.clear();
-        for (id, place) in nodes.zip(&page.places) {
-            let state = place.map(|position| self.pool.entries()[position].state);
+        for (id, position) in nodes.zip(&page.places) {
+            let state = position.map(|position| self.pool.entries()[position].state);
             if matches!(state, Some(State::Landed(_) | State::Expanded)) {
                 continue;
             }
-            let record = index.decode(id, index.bytes_in(bytes, id))?;
+            let place = index.bytes_in(bytes, id);
+            if self.view.is_some() && is_vacant(&index.layout, place) {
+                continue;
+            }
+            let record = index.decode((id, self.nodes), place)?;
             let distance = self.measure(index, query, id, &record);
-            match *place {
-                Some(position) => *self.pool.state_mut(position) = State::Landed(self.keep(index, &record)),
+            match *position {
+                Some(position) => {
+                    *self.pool.state_mut(position) = State::Landed(self.keep(index, id, &record))
+                }
                 None if self.was_unjudged(id) => self.land_judged(index, (distance, id), &record),
                 None if self.visited.insert(id) => page.mates.push((distance, id)),
                 None => {}
@@ -102,7 +108,7 @@ impl Traversal {
         let most = (index.layout.records_per_block() - 1) * usize::from(share_pct) / 100;
         page.mates.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         for &(distance, id) in page.mates.iter().take(most) {
-            let record = index.decode(id, index.bytes_in(bytes, id))?;
+            let record = index.decode((id, self.nodes), index.bytes_in(bytes, id))?;
             self.land_judged(index, (distance, id), &record);
         }
         self.page = page;

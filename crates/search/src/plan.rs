@@ -6,7 +6,7 @@
 use crate::error::SearchError;
 use crate::index::SearchIndex;
 use crate::options::{OptionsError, SearchOptions};
-use crate::stats::QueryStats;
+use crate::stats::{Nearest, QueryStats};
 use crate::traversal::Traversal;
 use gleann_storage::{BlockId, BlockLayout};
 use gleann_vector::Element;
@@ -17,6 +17,8 @@ pub trait Searched: Sized + Send + Sync + 'static {
     type Element: Element;
     /// The state of one search.
     type Plan: Plan<Self>;
+    /// What a search comes to.
+    type Found;
 
     /// Elements a query.
     fn dim(&self) -> usize;
@@ -83,8 +85,13 @@ pub trait Plan<X: Searched>: Default {
     /// Whether a step could do something now that a block has come.
     fn can_step(&self) -> bool;
 
-    /// The k nearest of everything read, as (id, exact ordering distance), nearest first.
-    fn nearest(&self) -> Vec<(u32, f32)>;
+    /// Ends the search, with what it has found; whatever it held on to is let go.
+    fn finish(&mut self, index: &X) -> X::Found;
+
+    /// Where a block lies that was asked for: blocks of an index that changes do not lie in their order.
+    fn place(&self, block: BlockId) -> BlockId {
+        block
+    }
 
     /// What the search has cost so far.
     fn stats(&mut self) -> &mut QueryStats;
@@ -93,6 +100,7 @@ pub trait Plan<X: Searched>: Default {
 impl<T: Element> Searched for SearchIndex<T> {
     type Element = T;
     type Plan = Traversal;
+    type Found = Nearest;
 
     fn dim(&self) -> usize {
         self.layout.dim()

@@ -11,11 +11,15 @@ pub struct Hit {
     pub distance: f32,
 }
 
-/// What a search found, by internal id.
+/// (Internal id, exact ordering distance), nearest first, unique. Where the index changes, the user key in place of the
+/// id, which may come to mean another node.
+pub type Nearest = Vec<(u64, f32)>;
+
+/// What a search found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
-    /// (id, exact ordering distance), nearest first, unique.
-    pub nearest: Vec<(u32, f32)>,
+pub struct Found<N = Nearest> {
+    /// The neighbours, or whatever the search was for.
+    pub nearest: N,
     /// What it cost.
     pub stats: QueryStats,
 }

@@ -9,19 +9,23 @@ use crate::arrival::Outstanding;
 use crate::entry::Entry;
 use crate::error::SearchError;
 use crate::estimates::Estimates;
+use crate::harvest::Harvest;
 use crate::index::SearchIndex;
 use crate::lists::Lists;
+use crate::live::{Changes, View};
 use crate::mem_graph::{Navigator, Sought};
 use crate::options::{OptionsError, SearchKind, SearchOptions};
 use crate::page_search::PageScratch;
 use crate::plan::{Next, Plan};
-use crate::stats::QueryStats;
+use crate::stats::{Nearest, QueryStats};
 use crate::visited::Visited;
 use crate::width::RunningWidth;
 use crate::{beam, pipe};
 use gleann_quant::DistanceTable;
 use gleann_storage::BlockId;
 use gleann_vector::{Element, NodeId, Pool};
+use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// About how many vertices a search expands on its way to the query's neighbourhood, beside those in its pool.
 const APPROACH_HOPS: usize = 20;
@@ -66,6 +70,18 @@ pub struct Traversal {
     /// Neighbours that must be read to be judged: only where nothing estimates them.
     unjudged: Vec<u32>,
     scratch: Scratch,
+    /// What the search sees of an index that changes.
+    pub(crate) view: Option<Arc<View>>,
+    /// What an insert needs of what the search meets, where it is for one.
+    pub(crate) harvest: Option<Harvest>,
+    /// Results wanted.
+    k: usize,
+    /// Internal ids are below.
+    pub(crate) nodes: u32,
+    /// (user key, ordering distance) of the nearest that are not in the graph yet.
+    unmerged: Vec<(u64, f32)>,
+    /// The record of a node that is not on disk.
+    new_record: Vec<u64>,
     /// No entry before this position needs anything any more.
     open: usize,
 }
@@ -97,6 +113,12 @@ impl Default for Traversal {
             navigator: Navigator::default(),
             unjudged: Vec::new(),
             scratch: Scratch::default(),
+            view: None,
+            harvest: None,
+            k: 0,
+            nodes: 0,
+            unmerged: Vec::new(),
+            new_record: Vec::new(),
             open: 0,
         }
     }
@@ -110,26 +132,7 @@ impl<T: Element> Plan<SearchIndex<T>> for Traversal {
         options: &SearchOptions,
         k: usize,
     ) -> Result<(), OptionsError> {
-        let list = options.check(k)?;
-        self.pool.reset(list);
-        self.nearest.reset(k.min(index.nodes as usize));
-        self.width = RunningWidth::new(options.width, options.kind);
-        self.options = *options;
-        self.stats = QueryStats::default();
-        let expected = (list + APPROACH_HOPS) * index.layout.degree() * 3 / 4;
-        self.visited.clear(expected.min(index.nodes as usize));
-        self.outstanding.clear();
-        self.blocks = 0;
-        self.lists.reset(&index.layout);
-        self.unjudged.clear();
-        self.open = 0;
-        if let Some(codebook) = index.estimates.codebook() {
-            let floats = &mut self.scratch.query;
-            floats.clear();
-            floats.extend(query.iter().map(|x| x.to_f32()));
-            self.table.fill(codebook, floats);
-        }
-        self.enter(index, query)
+        self.begin_at(index, index.changes.as_deref(), query, (options, k))
     }
 
     fn step(
@@ -169,8 +172,13 @@ impl<T: Element> Plan<SearchIndex<T>> for Traversal {
         self.options.kind == SearchKind::Pipe || self.outstanding.is_empty()
     }
 
-    fn nearest(&self) -> Vec<(u32, f32)> {
-        self.nearest.entries().iter().map(|entry| (entry.id, entry.distance)).collect()
+    fn finish(&mut self, _: &SearchIndex<T>) -> Nearest {
+        self.take_nearest()
+    }
+
+    fn place(&self, block: BlockId) -> BlockId {
+        let place = self.view.as_ref().and_then(|view| view.place(block));
+        place.unwrap_or(block)
     }
 
     fn stats(&mut self) -> &mut QueryStats {
@@ -179,17 +187,85 @@ impl<T: Element> Plan<SearchIndex<T>> for Traversal {
 }
 
 impl Traversal {
+    /// Begins a search of an index that changes as `changes` say.
+    pub(crate) fn begin_at<T: Element>(
+        &mut self,
+        index: &SearchIndex<T>,
+        changes: Option<&Changes<T>>,
+        query: &[T],
+        (options, k): (&SearchOptions, usize),
+    ) -> Result<(), OptionsError> {
+        let list = options.check(k)?;
+        self.k = k;
+        self.nodes = index.nodes;
+        self.look(changes, query, list);
+        self.pool.reset(list);
+        self.nearest.reset(k.min(self.nodes as usize));
+        self.width = RunningWidth::new(options.width, options.kind);
+        self.options = *options;
+        self.stats = QueryStats::default();
+        let expected = (list + APPROACH_HOPS) * index.layout.degree() * 3 / 4;
+        self.visited.clear(expected.min(self.nodes as usize));
+        self.outstanding.clear();
+        self.blocks = 0;
+        self.lists.reset(&index.layout);
+        self.unjudged.clear();
+        self.open = 0;
+        if let Some(codebook) = index.estimates.codebook() {
+            let floats = &mut self.scratch.query;
+            floats.clear();
+            floats.extend(query.iter().map(|x| x.to_f32()));
+            self.table.fill(codebook, floats);
+        }
+        self.enter(index, query)
+    }
+
+    /// Takes the latest version of the index, and the `k` nearest of what is not in its graph.
+    fn look<T: Element>(&mut self, changes: Option<&Changes<T>>, query: &[T], list: usize) {
+        self.unmerged.clear();
+        let Some(changes) = changes else { return };
+        let version = changes.latest();
+        self.nodes = version.view.nodes.places() as u32;
+        for source in &version.unmerged {
+            source.nearest(query, self.k, list, &mut self.unmerged);
+        }
+        self.view = Some(version.view.clone());
+    }
+
+    /// The k nearest of everything read, and of what is not in the graph; lets go of the version that was searched.
+    pub(crate) fn take_nearest(&mut self) -> Nearest {
+        let entries = self.nearest.entries().iter();
+        let Some(view) = self.view.take() else {
+            return entries.map(|entry| (entry.id.into(), entry.distance)).collect();
+        };
+        // Deleted since it was met: it need not be shown.
+        let live = entries.filter(|entry| view.is_live(entry.id));
+        let mut nearest: Vec<(u64, f32)> =
+            live.map(|entry| (view.nodes.key(entry.id), entry.distance)).collect();
+        nearest.append(&mut self.unmerged);
+        nearest.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+        let mut seen = SmallVec::<[u64; 32]>::new();
+        nearest.retain(|&(key, _)| {
+            let new = !seen.contains(&key);
+            seen.push(key);
+            new
+        });
+        nearest.truncate(self.k);
+        nearest
+    }
+
     /// Puts the entry points into the pool.
     fn enter<T: Element>(&mut self, index: &SearchIndex<T>, query: &[T]) -> Result<(), OptionsError> {
-        let Self { navigator, visited, scratch, table, stats, .. } = self;
+        let Self { navigator, visited, scratch, table, stats, view, .. } = self;
+        let view = view.as_deref();
         scratch.unseen.clear();
         scratch.estimates.clear();
         match self.options.entry {
             Entry::Medoid => {
-                if let Some(id) = index.entry.medoid {
+                if let Some(id) = view.map_or(index.entry.medoid, |view| view.entry) {
                     visited.insert(id);
                     scratch.unseen.push(id);
-                    let estimate = index.estimates.of_medoid(table, id);
+                    let estimate = index.estimates.of_medoid(table, id, view);
                     stats.comparisons += u32::from(estimate.is_finite());
                     scratch.estimates.push(estimate);
                 }
@@ -199,7 +275,7 @@ impl Traversal {
                 let size = (list.into(), points.into());
                 let sought = Sought { table, distance: &index.distance, query };
                 stats.comparisons += mem_graph.seeds(navigator, &sought, size, |id, estimate| {
-                    if visited.insert(id) {
+                    if view.is_none_or(|view| view.knows(id)) && visited.insert(id) {
                         scratch.unseen.push(id);
                         scratch.estimates.push(estimate);
                     }
@@ -239,6 +315,9 @@ impl Traversal {
         };
         let block = index.layout.block_of(NodeId(node));
         let wanted = Outstanding { block, node, estimate };
+        if self.land_new(index, query, &wanted)? {
+            return Ok(Issue::Hit);
+        }
         if let Some(bytes) = index.cache.record(node) {
             self.stats.cache_hits += 1;
             self.land(index, query, &wanted, bytes)?;
@@ -251,6 +330,31 @@ impl Traversal {
         }
         self.outstanding.push(wanted);
         Ok(Issue::Read)
+    }
+
+    /// Takes in a candidate that is not on disk yet; whether it is one.
+    fn land_new<T: Element>(
+        &mut self,
+        index: &SearchIndex<T>,
+        query: &[T],
+        wanted: &Outstanding,
+    ) -> Result<bool, SearchError> {
+        let Some(view) = &self.view else { return Ok(false) };
+        // Copied, so that no lock is held while it is measured; in words, so that it is aligned for every element.
+        let record = &mut self.new_record;
+        let is_new = view.with_new_record(wanted.node, |bytes| {
+            record.resize(bytes.len().div_ceil(8), 0);
+            bytemuck::cast_slice_mut(record)[..bytes.len()].copy_from_slice(bytes);
+        });
+        if is_new {
+            self.stats.cache_hits += 1;
+            let record = std::mem::take(&mut self.new_record);
+            let bytes = &bytemuck::cast_slice(&record)[..index.layout.record_bytes()];
+            let landed = self.land(index, query, wanted, bytes);
+            self.new_record = record;
+            landed?;
+        }
+        Ok(is_new)
     }
 
     /// Tells the width policy how far the search has asked.
@@ -344,7 +448,10 @@ impl Traversal {
         unseen.clear();
         match &index.estimates {
             Estimates::Memory { codes, .. } => {
+                let codes = self.view.as_ref().map_or(codes, |view| view.nodes.codes());
                 self.visited.insert_all(self.lists.ids(list), unseen);
+                // What is newer than the version that is searched.
+                unseen.retain(|&id| (id as usize) < codes.len());
                 estimates.resize(unseen.len(), 0.0);
                 self.table.estimate(codes, unseen, estimates);
             }

@@ -2,7 +2,7 @@
 
 use crate::probe::Probe;
 use gleann_graph::{Graph, QueryTarget};
-use gleann_search::Searched;
+use gleann_search::{Nearest, Searched};
 use gleann_storage::{BlockLayout, PostingLayout};
 use gleann_vector::{Distance, Element, Matrix};
 
@@ -41,6 +41,7 @@ impl<T: Element> PostingIndex<T> {
 impl<T: Element> Searched for PostingIndex<T> {
     type Element = T;
     type Plan = Probe;
+    type Found = Nearest;
 
     fn dim(&self) -> usize {
         self.layout.dim()

@@ -13,7 +13,8 @@
 use crate::index::PostingIndex;
 use gleann_graph::Searcher;
 use gleann_search::{
-    Entry, Expansion, Next, OptionsError, Plan, QueryStats, SearchError, SearchKind, SearchOptions, Width,
+    Entry, Expansion, Nearest, Next, OptionsError, Plan, QueryStats, SearchError, SearchKind, SearchOptions,
+    Width,
 };
 use gleann_storage::{BlockId, Posting};
 use gleann_vector::{Element, Pool};
@@ -135,8 +136,8 @@ impl<T: Element> Plan<PostingIndex<T>> for Probe {
         self.in_flight == 0 || self.options.kind == SearchKind::Pipe && self.asked < self.order.len()
     }
 
-    fn nearest(&self) -> Vec<(u32, f32)> {
-        self.nearest.entries().iter().map(|entry| (entry.id, entry.distance)).collect()
+    fn finish(&mut self, _: &PostingIndex<T>) -> Nearest {
+        self.nearest.entries().iter().map(|entry| (entry.id.into(), entry.distance)).collect()
     }
 
     fn stats(&mut self) -> &mut QueryStats {

@@ -5,7 +5,7 @@
 /// Never the plain CRC: the CRC of "bytes, then their CRC" is the same number whatever the bytes. A plain
 /// checksum over a file of blocks that end in plain checksums would therefore match any blocks at all, such as
 /// those of another index.
-pub(crate) fn masked_crc32c(bytes: &[u8]) -> u32 {
+pub fn masked_crc32c(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
 }
 

@@ -8,7 +8,9 @@ use crate::key_file::load_keys;
 use crate::manifest::Manifest;
 use crate::manifest_file::MANIFEST_NAME;
 use crate::mem_graph_file::{StoredMemGraph, load_mem_graph};
+use crate::member::MemberKind;
 use crate::member_reader::MemberReader;
+use crate::page_table::PAGE_TABLE_NAME;
 use crate::posting_file::PostingFile;
 use crate::report_file::read_report;
 use gleann_vector::{Element, Key, Matrix};
@@ -30,10 +32,32 @@ impl IndexDirectory {
     /// `dir` is no index, or a file is missing, cut, damaged, or from another build.
     pub fn open(dir: &Path) -> Result<Self, StorageError> {
         let manifest = Manifest::read(dir)?;
+        if Self::is_live(dir) {
+            let found = "it is a live index; only programs that can update it can read it";
+            return Err(StorageError::NotAnIndex { path: dir.to_owned(), found });
+        }
         for entry in &manifest.members {
             MemberReader::open(dir, &manifest, entry.kind)?;
         }
         Ok(Self { path: dir.to_owned(), manifest })
+    }
+
+    /// Opens what a live index in `dir` keeps of the build it began with: the manifest, the codebook and the navigation
+    /// graph. Its blocks, codes and keys are those of the page table.
+    ///
+    /// # Errors
+    /// As [`IndexDirectory::open`].
+    pub fn open_live(dir: &Path) -> Result<Self, StorageError> {
+        let manifest = Manifest::read(dir)?;
+        for kind in [MemberKind::Codebook, MemberKind::MemGraph] {
+            MemberReader::open(dir, &manifest, kind)?;
+        }
+        Ok(Self { path: dir.to_owned(), manifest })
+    }
+
+    /// Whether `dir` holds a live index: one with a page table.
+    pub fn is_live(dir: &Path) -> bool {
+        dir.join(PAGE_TABLE_NAME).exists()
     }
 
     /// Whether `dir` holds a manifest, so that a new build must not touch it.

@@ -10,9 +10,6 @@ mod buffers;
 mod build_id;
 mod centroid_file;
 mod check;
-mod check_graph;
-mod check_mem_graph;
-mod check_postings;
 mod checksum;
 mod clock;
 mod code_file;
@@ -33,6 +30,7 @@ mod member_writer;
 mod node_reader;
 mod packing;
 mod page_io;
+mod page_table;
 mod posting;
 mod posting_file;
 mod reader;
@@ -49,6 +47,7 @@ pub use buffers::ReadBuffers;
 pub use build_id::BuildId;
 pub use centroid_file::{Centroids, load_centroids, write_centroids};
 pub use check::{CentroidCounts, CheckReport, LISTED_PROBLEMS, Problem, check_index};
+pub use checksum::masked_crc32c;
 pub use clock::Clock;
 pub use code_file::{load_codebook, load_codes, write_codebook, write_codes};
 pub use directory::IndexDirectory;
@@ -66,13 +65,16 @@ pub use member_writer::MemberWriter;
 pub use node_reader::NodeReader;
 pub use packing::{Packing, UnknownPacking};
 pub use page_io::{PageIo, RawCompletion, RawRead};
+pub use page_table::{
+    Area, BlockSet, ExpectedPageTable, LogicalBlock, PAGE_TABLE_NAME, PageTable, StoredPageTable,
+};
 pub use posting::{
     MAX_POSTING_PAGES, Posting, PostingError, PostingLayout, PostingLayoutError, encode_posting,
 };
 pub use posting_file::{PostingFile, write_postings};
 pub use reader::{BlockRead, BlockReader, Deliver, ReadCause, ReadError, ReadTarget};
-pub use record::{NewRecord, Record, RecordError, encode_record};
+pub use record::{NewRecord, Record, RecordError, encode_record, is_vacant, replace_list, vacate_record};
 pub use report_file::{REPORT_NAME, read_report, write_report};
 pub use resume::finished_member;
 pub use sim::{Fault, SimDisk, SimOptions, VirtualClock};
-pub use volume::{Volume, VolumeFile};
+pub use volume::{OsVolume, SimVolume, Volume, VolumeFile, VolumeIo};

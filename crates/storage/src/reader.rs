@@ -62,8 +62,10 @@ pub type Deliver<'a> = dyn FnMut(BlockRead, Result<&[u8], ReadError>) + 'a;
 pub struct BlockRead {
     /// The caller's name for this read.
     pub tag: u64,
-    /// The block.
+    /// The block: what its trailer must say.
     pub block: BlockId,
+    /// Which block of the file it is; the same where blocks lie in their order.
+    pub place: BlockId,
 }
 
 /// What a reader reads.
@@ -73,7 +75,7 @@ pub struct ReadTarget {
     pub file: Arc<Path>,
     /// Where its blocks lie.
     pub layout: BlockLayout,
-    /// Number of blocks in the file.
+    /// Number of blocks in the file; `u64::MAX` where it grows.
     pub blocks: u64,
 }
 
@@ -101,7 +103,8 @@ impl<Io: PageIo> BlockReader<Io> {
     /// A reader of `target` through `io`.
     pub fn new(io: Io, target: ReadTarget) -> Self {
         let capacity = io.capacity();
-        let empty = Slot { read: BlockRead { tag: 0, block: BlockId(0) }, filled: 0, attempts: 0 };
+        let empty =
+            Slot { read: BlockRead { tag: 0, block: BlockId(0), place: BlockId(0) }, filled: 0, attempts: 0 };
         Self {
             buffers: ReadBuffers::new(capacity, target.layout.block_bytes()),
             slots: vec![empty; capacity],
@@ -136,7 +139,7 @@ impl<Io: PageIo> BlockReader<Io> {
     pub fn submit(&mut self, reads: &[BlockRead]) {
         assert!(reads.len() <= self.room(), "{} reads, room for {}", reads.len(), self.room());
         for &read in reads {
-            if u64::from(read.block.0) >= self.target.blocks {
+            if u64::from(read.place.0) >= self.target.blocks {
                 self.failed.push((read, ReadCause::Range(self.target.blocks)));
                 continue;
             }
@@ -173,7 +176,7 @@ impl<Io: PageIo> BlockReader<Io> {
     pub fn poll(&mut self, deliver: &mut Deliver<'_>) -> usize {
         let mut delivered = self.failed.len();
         for (read, cause) in std::mem::take(&mut self.failed) {
-            deliver(read, Err(error(&self.target, read.block, cause)));
+            deliver(read, Err(error(&self.target, read, cause)));
         }
         let mut completions = std::mem::take(&mut self.completions);
         self.io.reap(&mut completions);
@@ -185,7 +188,7 @@ impl<Io: PageIo> BlockReader<Io> {
                     self.queue(slot);
                     continue;
                 }
-                Verdict::Failed(cause) => Err(error(&self.target, read.block, cause)),
+                Verdict::Failed(cause) => Err(error(&self.target, read, cause)),
                 // SAFETY: the read into this slot has completed and the slot is not free yet.
                 Verdict::Complete => Ok(unsafe { self.buffers.bytes(slot) }),
             };
@@ -233,7 +236,7 @@ impl<Io: PageIo> BlockReader<Io> {
         let Slot { read, filled, .. } = self.slots[slot as usize];
         self.submissions.push(RawRead {
             token: slot,
-            offset: self.target.layout.offset(read.block) + u64::from(filled),
+            offset: self.target.layout.offset(read.place) + u64::from(filled),
             buffer: self.buffers.start(slot).wrapping_add(filled as usize),
             length: self.target.layout.block_bytes() as u32 - filled,
         });
@@ -261,8 +264,9 @@ enum Verdict {
     Failed(ReadCause),
 }
 
-fn error(target: &ReadTarget, block: BlockId, cause: ReadCause) -> ReadError {
-    ReadError { file: target.file.clone(), block, offset: target.layout.offset(block), cause }
+fn error(target: &ReadTarget, read: BlockRead, cause: ReadCause) -> ReadError {
+    let BlockRead { block, place, .. } = read;
+    ReadError { file: target.file.clone(), block, offset: target.layout.offset(place), cause }
 }
 
 impl<Io: PageIo> Drop for BlockReader<Io> {

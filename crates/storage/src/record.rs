@@ -93,6 +93,22 @@ impl<'a> Record<'a> {
     }
 }
 
+/// The degree of a place that holds no record, in an index that changes.
+const VACANT: u32 = u32::MAX;
+
+/// Marks a place (exactly [`Layout::record_bytes`]) as one that holds no record.
+pub fn vacate_record(layout: &Layout, bytes: &mut [u8]) {
+    assert_eq!(bytes.len(), layout.record_bytes(), "record buffer");
+    bytes.fill(0);
+    bytes[layout.vector_bytes()..][..4].copy_from_slice(&VACANT.to_le_bytes());
+}
+
+/// Whether a place holds no record.
+#[inline]
+pub fn is_vacant(layout: &Layout, bytes: &[u8]) -> bool {
+    bytes[layout.vector_bytes()..][..4] == VACANT.to_le_bytes()
+}
+
 /// What a record is made of.
 #[derive(Debug, Clone, Copy)]
 pub struct NewRecord<'a, T> {
@@ -107,6 +123,21 @@ pub struct NewRecord<'a, T> {
 #[inline]
 fn ids(bytes: &[u8]) -> impl ExactSizeIterator<Item = u32> + '_ {
     bytes.chunks_exact(4).map(|id| u32::from_le_bytes([id[0], id[1], id[2], id[3]]))
+}
+
+/// Gives the record in `bytes` (exactly [`Layout::record_bytes`]) another list.
+///
+/// # Panics
+/// If the list is longer than a record's, or records hold codes, which would no longer be those of the neighbours.
+pub fn replace_list(layout: &Layout, bytes: &mut [u8], neighbours: &[u32]) {
+    assert_eq!(layout.code_bytes(), 0, "codes in the record");
+    assert!(neighbours.len() <= layout.degree(), "{} neighbours", neighbours.len());
+    let list = &mut bytes[layout.vector_bytes()..layout.record_bytes()];
+    list.fill(0);
+    list[..4].copy_from_slice(&(neighbours.len() as u32).to_le_bytes());
+    for (place, id) in list[4..].chunks_exact_mut(4).zip(neighbours) {
+        place.copy_from_slice(&id.to_le_bytes());
+    }
 }
 
 /// Writes a record into `bytes` (exactly [`Layout::record_bytes`]).

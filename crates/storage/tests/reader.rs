@@ -60,7 +60,11 @@ fn read_all(setup: Setup) -> BTreeMap<u32, Result<u8, ReadError>> {
     let mut next = 0;
     while results.len() < BLOCKS as usize {
         while next < BLOCKS && reader.room() > 0 {
-            reader.submit(&[BlockRead { tag: u64::from(next) + 100, block: BlockId(next) }]);
+            reader.submit(&[BlockRead {
+                tag: u64::from(next) + 100,
+                block: BlockId(next),
+                place: BlockId(next),
+            }]);
             next += 1;
         }
         reader.wait(1, Duration::from_millis(1)).unwrap();
@@ -85,6 +89,10 @@ fn causes(setup: Setup) -> BTreeMap<u32, ReadCause> {
             Err(error) => Some((id, error.cause)),
         })
         .collect()
+}
+
+fn read(tag: u64, block: u32) -> BlockRead {
+    BlockRead { tag, block: BlockId(block), place: BlockId(block) }
 }
 
 #[test]
@@ -162,7 +170,7 @@ fn a_reader_dropped_with_reads_in_flight_drains_them() {
         blocks: u64::from(BLOCKS),
     };
     let mut reader = BlockReader::new(disk, target);
-    reader.submit(&[BlockRead { tag: 1, block: BlockId(0) }, BlockRead { tag: 2, block: BlockId(BLOCKS) }]);
+    reader.submit(&[read(1, 0), read(2, BLOCKS)]);
     assert_eq!(reader.in_flight(), 2);
     let mut out_of_range = 0;
     reader.poll(&mut |read, outcome| {

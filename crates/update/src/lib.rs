@@ -2,3 +2,40 @@
 //!
 //! Invariant: this crate starts no thread and reads no clock; every file goes through a
 //! [`Volume`](gleann_storage::Volume), so that all of it runs, and crashes, on the simulated disk.
+
+mod adopt;
+mod areas;
+mod backend;
+mod checkpoint;
+mod direct;
+mod due;
+mod error;
+mod figures;
+mod key_map;
+mod linking;
+mod live;
+mod operation;
+mod pages;
+mod params;
+mod placement;
+mod repair;
+mod rewrite;
+mod root;
+mod runner;
+mod wal;
+mod writer;
+
+pub use adopt::{Adopted, adopt};
+pub use backend::Backend;
+pub use checkpoint::Rewrite;
+pub use direct::Outcome;
+pub use error::UpdateError;
+pub use figures::{Figures, LiveFigures};
+pub use linking::{Full, Join, Linker, Verdict};
+pub use live::{Delete, Insert, Live, LiveOptions, LiveParts, Upsert};
+pub use operation::Operation;
+pub use pages::{Commit, Pages, PagesError, PagesPlace, TABLE_NAME};
+pub use params::LinkParams;
+pub use repair::{RepairJob, RepairParams, RepairPolicy, RepairSource};
+pub use runner::{InsertJob, Inserted, Runner};
+pub use wal::{Durability, Lsn, MAX_PAYLOAD, SEGMENT_BYTES, UnknownDurability, Wal, WalError, WalOptions};

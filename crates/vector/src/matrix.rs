@@ -87,6 +87,23 @@ impl<T: Element> Matrix<T> {
         &mut self.as_mut_slice()[index * dim..(index + 1) * dim]
     }
 
+    /// Writes row `index` of a matrix that others read.
+    ///
+    /// # Safety
+    /// Nobody may read or write the row meanwhile, nor hold [`Matrix::as_slice`]; whoever reads it afterwards must have
+    /// been told by something that synchronises.
+    ///
+    /// # Panics
+    /// If `index` is not below [`Matrix::rows`], or `row` has not the length of a row.
+    pub unsafe fn write_shared(&self, index: usize, row: &[T]) {
+        assert!(index < self.rows && row.len() == self.dim, "row {index} of {}", self.rows);
+        // SAFETY: the row lies inside the allocation, which nobody else touches there, by the caller's promise.
+        unsafe {
+            let place = self.start.as_ptr().add(index * self.dim);
+            std::ptr::copy_nonoverlapping(row.as_ptr(), place, self.dim);
+        }
+    }
+
     /// All elements, row-major.
     pub fn as_slice(&self) -> &[T] {
         // SAFETY: start is valid for rows · dim initialised elements.

@@ -6,7 +6,7 @@ use crate::executor::job::Job;
 use crate::executor::worker::{Answers, Core, CoreGauge, WallClock};
 use crate::io::{BlockingPool, Device, MapIo, RingIo, probe_ring};
 use crate::keys::Keys;
-use gleann_search::{Driver, MAX_WIDTH, Searched, Turn};
+use gleann_search::{Driver, MAX_WIDTH, Nearest, Searched, Turn};
 use gleann_storage::{BlockReader, ReadTarget};
 use gleann_vector::Metric;
 use glommio::{LocalExecutorBuilder, Placement};
@@ -77,7 +77,7 @@ pub(crate) struct Executors<T> {
 
 impl<T: Send + Sync + 'static> Executors<T> {
     /// Starts a glommio executor per core, each with a ring of its own.
-    pub(crate) fn start_glommio<X: Searched<Element = T>>(
+    pub(crate) fn start_glommio<X: Searched<Element = T, Found = Nearest>>(
         index: &Arc<X>,
         file: &File,
         options: &HostOptions,
@@ -90,7 +90,7 @@ impl<T: Send + Sync + 'static> Executors<T> {
     }
 
     /// Starts plain threads over a pool of blocking reads.
-    pub(crate) fn start_pool<X: Searched<Element = T>>(
+    pub(crate) fn start_pool<X: Searched<Element = T, Found = Nearest>>(
         index: &Arc<X>,
         file: &Arc<File>,
         options: &HostOptions,
@@ -108,7 +108,7 @@ impl<T: Send + Sync + 'static> Executors<T> {
     }
 
     /// Starts plain threads over a memory map.
-    pub(crate) fn start_mapped<X: Searched<Element = T>>(
+    pub(crate) fn start_mapped<X: Searched<Element = T, Found = Nearest>>(
         index: &Arc<X>,
         map: &Arc<Mmap>,
         options: &HostOptions,
@@ -119,7 +119,7 @@ impl<T: Send + Sync + 'static> Executors<T> {
         })
     }
 
-    fn start<X: Searched<Element = T>>(
+    fn start<X: Searched<Element = T, Found = Nearest>>(
         index: &Arc<X>,
         options: &HostOptions,
         mut spawn: impl FnMut(Seed<X>) -> Result<Join, HostError>,
@@ -191,7 +191,7 @@ impl<T> Drop for Executors<T> {
 }
 
 /// What a core is made of, before it has a disk.
-struct Seed<X: Searched> {
+struct Seed<X: Searched<Found = Nearest>> {
     number: usize,
     cpu: usize,
     jobs: flume::Receiver<Job<X::Element>>,
@@ -202,7 +202,7 @@ struct Seed<X: Searched> {
     spin: Duration,
 }
 
-impl<X: Searched> Seed<X> {
+impl<X: Searched<Found = Nearest>> Seed<X> {
     fn grow(self, device: Device) -> Core<X> {
         let reader = BlockReader::new(device, self.target);
         let driver = Driver::new(self.index, reader, WallClock::start(), self.in_flight).spinning(self.spin);
@@ -222,7 +222,7 @@ fn read_capacity(options: &HostOptions) -> usize {
     wanted.min(BUFFER_BYTES / options.target.layout.block_bytes()).max(MAX_WIDTH as usize)
 }
 
-fn spawn_thread<X: Searched>(
+fn spawn_thread<X: Searched<Found = Nearest>>(
     seed: Seed<X>,
     device: Device,
     options: &HostOptions,
@@ -240,7 +240,7 @@ fn spawn_thread<X: Searched>(
     Ok(Box::new(move || drop(thread.join())))
 }
 
-fn run_to_the_end<X: Searched>(mut core: Core<X>) {
+fn run_to_the_end<X: Searched<Found = Nearest>>(mut core: Core<X>) {
     loop {
         match core.work() {
             Turn::Busy => {}
@@ -253,7 +253,11 @@ fn run_to_the_end<X: Searched>(mut core: Core<X>) {
     }
 }
 
-fn spawn_glommio<X: Searched>(seed: Seed<X>, file: File, options: &HostOptions) -> Result<Join, HostError> {
+fn spawn_glommio<X: Searched<Found = Nearest>>(
+    seed: Seed<X>,
+    file: File,
+    options: &HostOptions,
+) -> Result<Join, HostError> {
     let pin = options.pin;
     let capacity = read_capacity(options);
     let (ready, started) = flume::bounded(1);

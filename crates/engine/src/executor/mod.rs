@@ -8,3 +8,4 @@ mod worker;
 pub(crate) use cpus::{allowed_cpus, bind_thread};
 pub(crate) use host::{Executors, HostOptions};
 pub(crate) use job::{Batch, Job, Outcome, Single};
+pub(crate) use worker::WallClock;

@@ -3,7 +3,7 @@
 use crate::executor::job::{Batch, Job, Reply, Single};
 use crate::io::Device;
 use crate::keys::Keys;
-use gleann_search::{Driver, Found, Hit, Query, QueryStats, SearchError, Searched, Turn};
+use gleann_search::{Driver, Found, Hit, Nearest, Query, QueryStats, SearchError, Searched, Turn};
 use gleann_storage::Clock;
 use gleann_vector::Metric;
 use std::collections::VecDeque;
@@ -40,7 +40,7 @@ pub(crate) struct CoreGauge {
 }
 
 /// One core at work.
-pub(crate) struct Core<X: Searched> {
+pub(crate) struct Core<X: Searched<Found = Nearest>> {
     pub(crate) intake: flume::Receiver<Job<X::Element>>,
     pub(crate) driver: Driver<X, Device, WallClock, Reply<X::Element>>,
     pub(crate) answers: Answers,
@@ -56,7 +56,7 @@ pub(crate) struct Answers {
     pub(crate) gauge: Arc<CoreGauge>,
 }
 
-impl<X: Searched> Core<X> {
+impl<X: Searched<Found = Nearest>> Core<X> {
     /// Takes in what fits and makes one turn. Never blocks.
     pub(crate) fn work(&mut self) -> Turn {
         self.take_in();
@@ -119,7 +119,7 @@ impl<X: Searched> Core<X> {
     }
 }
 
-impl<X: Searched> Drop for Core<X> {
+impl<X: Searched<Found = Nearest>> Drop for Core<X> {
     fn drop(&mut self) {
         // The channel outlives its receiver: jobs left in it would never be answered.
         drop(self.intake.drain());
@@ -135,7 +135,7 @@ impl Answers {
     }
 
     fn by_key(&self, found: Found) -> (Vec<Hit>, QueryStats) {
-        let hit = |&(id, ordering): &(u32, f32)| Hit {
+        let hit = |&(id, ordering): &(u64, f32)| Hit {
             key: self.keys.key(id),
             distance: self.metric.user_distance(ordering),
         };

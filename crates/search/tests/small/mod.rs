@@ -146,6 +146,7 @@ pub fn small_judged<T: Element>(
         },
         entry: EntryPoints { medoid: (rows > 0).then_some(0), mem_graph: (rows > 0).then_some(mem_graph) },
         cache: Cache::Empty,
+        changes: None,
     };
     Small { vectors, queries, index: Arc::new(index), image: image.into() }
 }
@@ -210,9 +211,9 @@ impl<T: Element> Small<T> {
     }
 
     /// The exact k nearest of a query.
-    pub fn exact(&self, query: &[T], k: usize) -> Vec<(u32, f32)> {
-        let mut all: Vec<(u32, f32)> = (0..self.vectors.rows())
-            .map(|row| (row as u32, self.index.distance.between(query, self.vectors.row(row))))
+    pub fn exact(&self, query: &[T], k: usize) -> Vec<(u64, f32)> {
+        let mut all: Vec<(u64, f32)> = (0..self.vectors.rows())
+            .map(|row| (row as u64, self.index.distance.between(query, self.vectors.row(row))))
             .collect();
         all.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
         all.truncate(k);

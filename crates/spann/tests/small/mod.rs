@@ -123,9 +123,9 @@ impl<T: Element> Small<T> {
     }
 
     /// The exact k nearest of a query among `rows`.
-    pub fn exact(&self, query: &[T], k: usize, rows: impl Iterator<Item = u32>) -> Vec<(u32, f32)> {
-        let mut all: Vec<(u32, f32)> = rows
-            .map(|row| (row, self.index.distance.between(query, self.vectors.row(row as usize))))
+    pub fn exact(&self, query: &[T], k: usize, rows: impl Iterator<Item = u32>) -> Vec<(u64, f32)> {
+        let mut all: Vec<(u64, f32)> = rows
+            .map(|row| (u64::from(row), self.index.distance.between(query, self.vectors.row(row as usize))))
             .collect();
         all.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
         all.dedup();

@@ -3,8 +3,8 @@
 //! Not here: whether a codebook is one (its reader is passed in), whether every node can be reached.
 
 use crate::centroid_file::load_centroids;
-use crate::check_graph::check_graph;
-use crate::check_postings::check_postings;
+use crate::check::graph::check_graph;
+use crate::check::postings::check_postings;
 use crate::code_file::load_codebook;
 use crate::error::{FieldError, StorageError};
 use crate::header::DAMAGED;

@@ -1,0 +1,15 @@
+//! A live index: updates from any thread, run by workers of their own beside the cores that search.
+
+mod create;
+mod lock;
+mod open;
+mod options;
+mod stats;
+mod updates;
+mod worker;
+
+pub use create::make_live;
+pub(crate) use open::open_live;
+pub use options::UpdateOptions;
+pub use stats::LiveStats;
+pub(crate) use updates::{AnyUpdates, Updates, inserts, upserts};

@@ -1,0 +1,106 @@
+//! Opening a live index: its last state, the cores that search it, the workers that update it.
+
+use crate::error::OpenError;
+use crate::live::lock::DirectoryLock;
+use crate::live::options::UpdateOptions;
+use crate::live::stats::UpdateCpu;
+use crate::live::updates::Updates;
+use crate::live::worker::{WorkerSeed, start_keeper, start_worker};
+use crate::load::load_codebook;
+use crate::mem_graph::load_mem_graph;
+use crate::options::OpenOptions;
+use gleann_storage::{IndexDirectory, OsVolume, StorageError};
+use gleann_update::{LinkParams, Live, LiveOptions, LiveParts, SEGMENT_BYTES};
+use gleann_vector::Element;
+use std::fs::File;
+use std::sync::Arc;
+
+/// Inserts that may wait for a worker, for each that one runs.
+const QUEUED: usize = 4;
+
+/// A live index on its way to its cores.
+pub(crate) struct LiveOpening<T: Element> {
+    pub(crate) live: Arc<Live<T>>,
+    lock: DirectoryLock,
+    options: UpdateOptions,
+}
+
+/// Brings a live index back to its last state.
+pub(crate) fn open_live<T: Element>(
+    directory: &IndexDirectory,
+    options: &OpenOptions,
+) -> Result<LiveOpening<T>, OpenError> {
+    let lock = DirectoryLock::take(directory.path())?;
+    let manifest = directory.manifest();
+    let codebook = load_codebook(directory)?;
+    let mem_graph = if options.mem_graph { load_mem_graph(directory, Some(&codebook))? } else { None };
+    let volume = OsVolume::open(directory.path()).map_err(|source| StorageError::Io {
+        action: "opening",
+        path: directory.path().to_owned(),
+        source,
+    })?;
+    let updates = options.updates;
+    let parts = LiveParts {
+        volume: Arc::new(volume),
+        index: manifest.build_id,
+        layout: manifest.layout,
+        metric: manifest.metric,
+        codebook,
+        mem_graph,
+    };
+    let link = LinkParams {
+        degree: manifest.layout.degree(),
+        alpha: manifest.parameters.alpha,
+        candidates: updates.candidates.max(1),
+        list: updates.list.max(1),
+    };
+    let live_options = LiveOptions {
+        durability: updates.durability,
+        link,
+        overlay_bytes: updates.memory,
+        segment_bytes: SEGMENT_BYTES,
+    };
+    Ok(LiveOpening { live: Arc::new(Live::open(parts, live_options)?), lock, options: updates })
+}
+
+impl<T: Element> LiveOpening<T> {
+    /// Starts the workers, which read `file`.
+    pub(crate) fn start(self, file: &File) -> Result<Updates<T>, OpenError> {
+        let Self { live, lock, options } = self;
+        let failed = |cause: String| OpenError::Workers { cause };
+        let count = options.threads.max(1);
+        let threads = rayon::ThreadPoolBuilder::new()
+            .num_threads(count)
+            .thread_name(|number| format!("gleann-rewrite-{number}"))
+            .build()
+            .map_err(|error| failed(error.to_string()))?;
+        let threads = Arc::new(threads);
+        let (jobs, intake) = flume::bounded(count * options.in_flight.max(1) * QUEUED);
+        let (nudge, nudges) = flume::bounded(1);
+        let cpu = Arc::new(UpdateCpu::new(count));
+        let mut updates = Updates {
+            live: live.clone(),
+            jobs: Some(jobs),
+            nudge: Some(nudge.clone()),
+            threads: threads.clone(),
+            joins: Vec::new(),
+            consolidate_share: options.consolidate_share,
+            cpu: cpu.clone(),
+            lock,
+        };
+        for number in 0..count {
+            let seed = WorkerSeed {
+                live: live.clone(),
+                file: file.try_clone().map_err(|error| failed(error.to_string()))?,
+                jobs: intake.clone(),
+                nudge: nudge.clone(),
+                in_flight: options.in_flight.max(1),
+                cpu: cpu.clone(),
+            };
+            updates.joins.push(start_worker(number, seed).map_err(|error| failed(error.to_string()))?);
+        }
+        let keeper = start_keeper(live, nudges, (threads, options.consolidate_share));
+        updates.joins.push(keeper.map_err(|error| failed(error.to_string()))?);
+        Ok(updates)
+    }
+}

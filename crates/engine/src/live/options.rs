@@ -1,0 +1,38 @@
+//! How an open index takes updates.
+
+use gleann_update::Durability;
+use std::time::Duration;
+
+/// How an open live index takes updates. Of no meaning to a static one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct UpdateOptions {
+    /// When an acknowledged operation survives a crash.
+    pub durability: Durability,
+    /// Threads that run inserts; checkpoints and merges use as many.
+    pub threads: usize,
+    /// Inserts that a thread interleaves, so that one computes while others wait for the disk.
+    pub in_flight: usize,
+    /// Pool of the search for a new vector's neighbours.
+    pub list: usize,
+    /// The nearest that were met on the way and may become neighbours.
+    pub candidates: usize,
+    /// Memory for changes since the last checkpoint, in bytes: past it a checkpoint is made in the background.
+    pub memory: usize,
+    /// Once deleted nodes are this share of all, their places are freed in the background; 1 or more: never unasked.
+    pub consolidate_share: f64,
+}
+
+impl Default for UpdateOptions {
+    /// Group commits of 5 ms, one thread of 8 inserts, a pool of 96, 64 MiB of changes, consolidation at 10 %.
+    fn default() -> Self {
+        Self {
+            durability: Durability::Group(Duration::from_millis(5)),
+            threads: 1,
+            in_flight: 8,
+            list: 96,
+            candidates: 192,
+            memory: 64 << 20,
+            consolidate_share: 0.1,
+        }
+    }
+}

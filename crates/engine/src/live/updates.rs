@@ -1,0 +1,136 @@
+//! The side of an open index that takes updates, callable from any thread.
+
+use crate::live::lock::DirectoryLock;
+use crate::live::stats::{LiveStats, UpdateCpu};
+use crate::live::worker::{Job, Reply};
+use gleann_update::{Delete, Insert, Inserted, Live, Outcome, Rewrite, UpdateError, Upsert};
+use gleann_vector::{Element, check_finite};
+use std::any::Any;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+/// What takes the updates of an open live index.
+pub(crate) struct Updates<T: Element> {
+    pub(crate) live: Arc<Live<T>>,
+    /// None once it is closing.
+    pub(crate) jobs: Option<flume::Sender<Job<T>>>,
+    pub(crate) nudge: Option<flume::Sender<()>>,
+    pub(crate) threads: Arc<rayon::ThreadPool>,
+    pub(crate) joins: Vec<JoinHandle<()>>,
+    pub(crate) consolidate_share: f64,
+    pub(crate) cpu: Arc<UpdateCpu>,
+    pub(crate) lock: DirectoryLock,
+}
+
+/// What does not depend on the element type.
+pub(crate) trait AnyUpdates: Send + Sync {
+    fn delete(&self, keys: &[u64]) -> Vec<Result<Delete, UpdateError>>;
+    fn flush(&self) -> Result<(), UpdateError>;
+    fn rewrite(&self, rewrite: Rewrite) -> Result<(), UpdateError>;
+    fn stats(&self) -> LiveStats;
+    fn as_any(&self) -> &dyn Any;
+}
+
+impl<T: Element> Updates<T> {
+    /// Puts vectors into the index, row-major, one for each key. Outcomes are in the order of the keys.
+    pub(crate) fn put(
+        &self,
+        keys: &[u64],
+        vectors: &[T],
+        replace: bool,
+    ) -> Vec<Result<Outcome, UpdateError>> {
+        let dim = self.live.index().layout.dim();
+        let waiting: Vec<Result<flume::Receiver<Inserted>, UpdateError>> = keys
+            .iter()
+            .enumerate()
+            .map(|(at, &key)| {
+                let vector = vectors.get(at * dim..(at + 1) * dim).unwrap_or(&[]);
+                self.send(key, vector, replace)
+            })
+            .collect();
+        let outcomes: Vec<Inserted> =
+            waiting.into_iter().map(|waiting| waiting?.recv().unwrap_or(Err(UpdateError::Closed))).collect();
+        // One wait for all: what comes last is durable last.
+        let last = outcomes.iter().filter_map(|outcome| outcome.as_ref().ok()?.1).max();
+        let settled = self.live.settled(last);
+        outcomes.into_iter().map(|outcome| settled.clone().and(Ok(outcome?.0))).collect()
+    }
+
+    fn send(&self, key: u64, vector: &[T], replace: bool) -> Result<flume::Receiver<Inserted>, UpdateError> {
+        let dim = self.live.index().layout.dim();
+        let wrong = |found: String| UpdateError::Vector { key, found };
+        if vector.len() != dim {
+            return Err(wrong(format!("it has {} dimensions, the index has {dim}", vector.len())));
+        }
+        check_finite(vector, dim, 0).map_err(|error| wrong(error.to_string()))?;
+        let (reply, inserted): (Reply, _) = flume::bounded(1);
+        let job = Job { key, vector: vector.to_vec(), replace, job: reply };
+        let jobs = self.jobs.as_ref().ok_or(UpdateError::Closed)?;
+        jobs.send(job).map_err(|_| UpdateError::Closed)?;
+        Ok(inserted)
+    }
+
+    fn nudge_if_due(&self) {
+        if let Some(nudge) = &self.nudge
+            && (self.live.dead_share() >= self.consolidate_share || self.live.is_checkpoint_due())
+        {
+            // One nudge that waits is enough.
+            let _ = nudge.try_send(());
+        }
+    }
+}
+
+impl<T: Element> AnyUpdates for Updates<T> {
+    fn delete(&self, keys: &[u64]) -> Vec<Result<Delete, UpdateError>> {
+        let outcomes: Vec<_> = keys.iter().map(|&key| self.live.delete(key)).collect();
+        let last = outcomes.iter().filter_map(|outcome| outcome.as_ref().ok()?.1).max();
+        let settled = self.live.settled(last);
+        self.nudge_if_due();
+        outcomes.into_iter().map(|outcome| settled.clone().and(Ok(outcome?.0))).collect()
+    }
+
+    fn flush(&self) -> Result<(), UpdateError> {
+        self.live.flush()
+    }
+
+    fn rewrite(&self, rewrite: Rewrite) -> Result<(), UpdateError> {
+        self.threads.install(|| self.live.checkpoint(rewrite))
+    }
+
+    fn stats(&self) -> LiveStats {
+        LiveStats {
+            backend: self.live.backend(),
+            figures: self.live.figures(),
+            update_cpu_ns: self.cpu.total_ns(),
+        }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl<T: Element> Drop for Updates<T> {
+    fn drop(&mut self) {
+        // The workers do what they have, and end.
+        self.jobs = None;
+        self.nudge = None;
+        for join in self.joins.drain(..) {
+            let _ = join.join();
+        }
+        if let Err(error) = self.live.flush() {
+            log::error!("the log could not be made durable while the index was closed: {error}");
+        }
+        let _ = &self.lock;
+    }
+}
+
+/// As outcomes of inserts.
+pub(crate) fn inserts(outcomes: Vec<Result<Outcome, UpdateError>>) -> Vec<Result<Insert, UpdateError>> {
+    outcomes.into_iter().map(|outcome| outcome.map(Outcome::of_insert)).collect()
+}
+
+/// As outcomes of upserts.
+pub(crate) fn upserts(outcomes: Vec<Result<Outcome, UpdateError>>) -> Vec<Result<Upsert, UpdateError>> {
+    outcomes.into_iter().map(|outcome| outcome.map(Outcome::of_upsert)).collect()
+}

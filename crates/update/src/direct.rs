@@ -1,0 +1,120 @@
+//! The commit of a direct insert (OdinANN): what was computed on a snapshot is held against the state there is, and takes
+//! effect at once.
+
+use crate::error::UpdateError;
+use crate::figures::Figures;
+use crate::linking::{Join, Linker, Verdict, links_of, overlays_since};
+use crate::live::{Insert, Live, Upsert};
+use crate::wal::Lsn;
+use crate::writer::{NewNode, Writer};
+use gleann_search::{Harvest, Link, Overlay};
+use gleann_vector::Element;
+use std::sync::Arc;
+
+/// What a put came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The key is new.
+    Inserted,
+    /// The vector has taken the place of another.
+    Replaced,
+    /// The key is taken, and was not to be replaced; nothing has changed.
+    Taken,
+}
+
+impl Outcome {
+    /// As the outcome of an insert.
+    pub fn of_insert(self) -> Insert {
+        if self == Outcome::Taken { Insert::AlreadyExists } else { Insert::Inserted }
+    }
+
+    /// As the outcome of an upsert.
+    pub fn of_upsert(self) -> Upsert {
+        if self == Outcome::Inserted { Upsert::Inserted } else { Upsert::Replaced }
+    }
+}
+
+/// A vector on its way into the graph, with what has been computed for it.
+pub(crate) struct Linked<'a, T> {
+    pub(crate) key: u64,
+    pub(crate) vector: &'a [T],
+    pub(crate) replace: bool,
+    pub(crate) harvest: &'a Harvest,
+}
+
+impl<T: Element> Live<T> {
+    /// Puts a vector into the graph, whose linking `linker` has computed.
+    ///
+    /// # Errors
+    /// The log cannot be written, or there is no place left; nothing has changed.
+    pub(crate) fn commit_insert(
+        &self,
+        linker: &mut Linker,
+        linked: &Linked<'_, T>,
+    ) -> Result<(Outcome, Option<Lsn>), UpdateError> {
+        let mut writer = self.writer.lock();
+        let existing = writer.node_of(linked.key);
+        if existing.is_some() && !linked.replace {
+            return Ok((Outcome::Taken, None));
+        }
+        let is_live = |writer: &Writer<T>, id: u32| writer.view.is_live(id) && Some(id) != existing;
+        let mut list: Vec<u32> = linker.list().iter().copied().filter(|&id| is_live(&writer, id)).collect();
+        let joins: Vec<Join> =
+            linker.joins().iter().copied().filter(|join| is_live(&writer, join.node)).collect();
+        let mut links = self.decide(linker, (linked.harvest, &joins), &writer);
+        if list.is_empty()
+            && let Some(entry) = writer.view.entry.filter(|&entry| is_live(&writer, entry))
+        {
+            list.push(entry);
+        }
+        // Whoever nobody leads to is lost: at least one list takes it, even if it is no better for it.
+        if links.is_empty()
+            && let Some(&nearest) = list.first()
+        {
+            links.push((nearest, None));
+        }
+        let node = writer.take_place(&list).ok_or(UpdateError::Full)?;
+        let links: Vec<(u32, Link)> =
+            links.into_iter().map(|(id, leaves)| (id, Link { joins: node, leaves })).collect();
+        let bytes = bytemuck::cast_slice(linked.vector);
+        let code = linker.code();
+        let new = NewNode { key: linked.key, node, list: &list, links: &links, vector: bytes, code };
+        let lsn = match self.wal.append(&Writer::<T>::record_of(&new)) {
+            Ok(lsn) => lsn,
+            Err(error) => {
+                writer.placement.give_back(node);
+                return Err(error.into());
+            }
+        };
+        writer.insert(&new);
+        Figures::add(&self.figures.updates, 1);
+        Ok((if existing.is_some() { Outcome::Replaced } else { Outcome::Inserted }, Some(lsn)))
+    }
+
+    /// Whose lists take the new node, and who makes room. What was decided on a list that has changed since is decided
+    /// again.
+    fn decide(
+        &self,
+        linker: &mut Linker,
+        (harvest, joins): (&Harvest, &[Join]),
+        writer: &Writer<T>,
+    ) -> Vec<(u32, Option<u32>)> {
+        let overlays: Vec<Arc<Overlay>> =
+            harvest.view().map_or(Vec::new(), |view| overlays_since(view, &writer.view));
+        let mut links = Vec::with_capacity(joins.len());
+        for join in joins {
+            let verdict = if links_of(&overlays, join.node) == join.links {
+                join.verdict
+            } else {
+                Figures::add(&self.figures.decided_again, 1);
+                linker.judge::<T>((harvest, join.position), self.codebook(), writer.nodes(), &overlays)
+            };
+            match verdict {
+                Verdict::Room => links.push((join.node, None)),
+                Verdict::Instead(leaves) => links.push((join.node, Some(leaves))),
+                Verdict::Refused => {}
+            }
+        }
+        links
+    }
+}

@@ -1,0 +1,59 @@
+//! When a checkpoint is due, and what a live index says of its state.
+
+use crate::figures::{Figures, LiveFigures};
+use crate::live::Live;
+use gleann_vector::Element;
+
+impl<T: Element> Live<T> {
+    /// Memory of what has changed since the last checkpoint, in bytes.
+    fn overlay_bytes(&self) -> usize {
+        let version = self.changes.latest();
+        version.view.overlays.iter().map(|overlay| overlay.memory_bytes()).sum()
+    }
+
+    /// Whether so much has changed that it should be written out.
+    pub fn is_checkpoint_due(&self) -> bool {
+        self.overlay_bytes() >= self.options.overlay_bytes
+    }
+
+    /// Waits for the checkpoint under way if twice as much has changed as should: memory stays bounded.
+    pub fn wait_for_room(&self) {
+        if self.overlay_bytes() >= 2 * self.options.overlay_bytes {
+            drop(self.maintenance.lock());
+        }
+    }
+
+    /// Share of the graph's nodes that are deleted.
+    pub fn dead_share(&self) -> f64 {
+        let writer = self.writer.lock();
+        let all = writer.keys.len() as u64 + writer.dead;
+        if all == 0 { 0.0 } else { writer.dead as f64 / all as f64 }
+    }
+
+    /// Counts, sizes and costs.
+    pub fn figures(&self) -> LiveFigures {
+        let overlay_bytes = self.overlay_bytes() as u64;
+        let block_bytes = self.pages.layout().block_bytes() as u64;
+        let writer = self.writer.lock();
+        let of = Figures::of;
+        let table = 4 * writer.view.table.blocks();
+        LiveFigures {
+            live: writer.keys.len() as u64,
+            dead: writer.dead,
+            free: writer.placement.free() as u64,
+            pending: writer.view.overlays.iter().map(|overlay| overlay.len() as u64).sum(),
+            overlay_bytes,
+            memory_bytes: overlay_bytes
+                + (writer.view.nodes.memory_bytes() + writer.keys.memory_bytes()) as u64
+                + table,
+            log_bytes: self.wal.bytes(),
+            index_bytes: u64::from(self.pages.file_blocks()) * block_bytes,
+            bytes_written: of(&self.figures.blocks_written) * block_bytes,
+            updates: of(&self.figures.updates),
+            comparisons: of(&self.figures.comparisons),
+            checkpoints: of(&self.figures.checkpoints),
+            lists_repaired: of(&self.figures.lists_repaired),
+            decided_again: of(&self.figures.decided_again),
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! The pass over the blocks that writes changes out: what is new goes to its place, what joined lists becomes part of them,
+//! and if deleted nodes are to go, every list that names one is repaired (the delete and patch phases of StreamingMerge, in
+//! one pass; for OdinANN the checkpoint and the consolidation).
+
+use crate::error::UpdateError;
+use crate::figures::Figures;
+use crate::linking::Full;
+use crate::live::Live;
+use crate::pages::Commit;
+use crate::repair::{RepairJob, RepairParams, RepairPolicy, RepairSource};
+use gleann_graph::PruneParams;
+use gleann_lios::run_to_end;
+use gleann_quant::Codebook;
+use gleann_search::{Link, NodeState, NodeTable, Overlay, join};
+use gleann_storage::{
+    Area, Layout, LogicalBlock, PageTable, Record, is_vacant, record_bytes, replace_list, vacate_record,
+};
+use gleann_vector::{Element, NodeId};
+use hashbrown::HashMap;
+use rayon::prelude::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Blocks that are computed, then written, at a time.
+const BLOCKS_AT_ONCE: usize = 512;
+/// For every deleted neighbour so many of its own are looked at (docs/design/updates.md).
+const PER_DEAD: usize = 6;
+
+/// One pass.
+pub(crate) struct Rewriter<'a, T: Element> {
+    pub(crate) live: &'a Live<T>,
+    /// What is on disk.
+    pub(crate) table: Arc<PageTable>,
+    /// What goes there, oldest first.
+    pub(crate) frozen: Vec<Arc<Overlay>>,
+    /// How links join full lists.
+    pub(crate) full: Full,
+    pub(crate) nodes: Arc<NodeTable>,
+    /// What each place held when the pass began; `Free` behind the end.
+    pub(crate) states: Vec<NodeState>,
+    /// Whether the nodes that were dead then are to go.
+    pub(crate) repair: bool,
+}
+
+/// The memory of one thread.
+struct Scratch<'a> {
+    job: RepairJob<Survivors<'a>>,
+    list: Vec<u32>,
+    before: Vec<u32>,
+}
+
+/// What repairs read.
+#[derive(Clone, Copy)]
+struct Survivors<'a> {
+    dead: &'a HashMap<u32, Box<[u32]>>,
+    nodes: &'a NodeTable,
+    codebook: &'a Codebook,
+}
+
+impl RepairSource for Survivors<'_> {
+    fn is_live(&self, id: u32) -> bool {
+        !self.dead.contains_key(&id)
+    }
+
+    fn dead_list(&self, id: u32) -> &[u32] {
+        self.dead.get(&id).map_or(&[], |list| list)
+    }
+
+    fn vector(&self, id: u32, out: &mut [f32]) {
+        self.codebook.decode(self.nodes.codes().code(id), out);
+    }
+
+    fn prefetch(&self, id: u32) {
+        self.nodes.codes().prefetch(id);
+    }
+}
+
+impl<T: Element> Rewriter<'_, T> {
+    /// Writes every block that changes. Returns the nodes that went.
+    ///
+    /// # Errors
+    /// A block is damaged, or the system refused.
+    pub(crate) fn run(&self, commit: &mut Commit) -> Result<Vec<u32>, UpdateError> {
+        let dead = if self.repair { self.dead_lists()? } else { HashMap::new() };
+        let blocks = self.blocks();
+        let degrees = InDegrees::new(if self.repair { self.states.len() } else { 0 });
+        for chunk in blocks.chunks(BLOCKS_AT_ONCE) {
+            let written: Vec<Result<Option<Vec<u8>>, UpdateError>> = chunk
+                .par_iter()
+                .map_init(|| self.scratch(&dead), |scratch, &index| self.block(scratch, index, &degrees))
+                .collect();
+            for (&index, block) in chunk.iter().zip(written) {
+                if let Some(mut block) = block? {
+                    commit.write(LogicalBlock { area: Area::Records, index }, &mut block)?;
+                    Figures::add(&self.live.figures.blocks_written, 1);
+                }
+            }
+        }
+        if self.repair {
+            self.lead_to_orphans(&degrees, commit, &dead)?;
+        }
+        Ok(dead.into_keys().collect())
+    }
+
+    fn layout(&self) -> &Layout {
+        &self.live.index.layout
+    }
+
+    /// The blocks to look at, ascending: all if lists are repaired.
+    fn blocks(&self) -> Vec<u32> {
+        let block_of = |id: u32| self.layout().block_of(NodeId(id)).0;
+        let on_disk = self.table.records().len() as u32;
+        let new = self.frozen.iter().flat_map(|overlay| overlay.new_nodes());
+        let mut blocks: Vec<u32> = new.map(block_of).collect();
+        let end = blocks.iter().max().map_or(on_disk, |&last| on_disk.max(last + 1));
+        if self.repair {
+            return (0..end).collect();
+        }
+        blocks.extend(on_disk..end);
+        blocks.extend(self.frozen.iter().flat_map(|overlay| overlay.changed_nodes()).map(block_of));
+        blocks.sort_unstable();
+        blocks.dedup();
+        blocks
+    }
+
+    fn scratch<'a>(&'a self, dead: &'a HashMap<u32, Box<[u32]>>) -> Scratch<'a> {
+        let link = &self.live.options.link;
+        let prune = PruneParams {
+            degree: link.degree,
+            alpha: link.alpha,
+            max_candidates: link.candidates.max(2 * link.degree),
+            saturate: true,
+        };
+        let params = RepairParams { prune, policy: RepairPolicy::Nearest { per_dead: PER_DEAD } };
+        let survivors = Survivors { dead, nodes: &self.nodes, codebook: self.live.codebook() };
+        Scratch {
+            job: RepairJob::new(survivors, self.live.space, params),
+            list: Vec::new(),
+            before: Vec::new(),
+        }
+    }
+
+    /// The lists of the nodes that are to go, with what has joined them.
+    fn dead_lists(&self) -> Result<HashMap<u32, Box<[u32]>>, UpdateError> {
+        let dead: Vec<u32> =
+            (0..self.states.len() as u32).filter(|&id| self.states[id as usize] == NodeState::Dead).collect();
+        let by_block: Vec<&[u32]> = dead
+            .chunk_by(|&a, &b| self.layout().block_of(NodeId(a)) == self.layout().block_of(NodeId(b)))
+            .collect();
+        let lists: Result<Vec<Vec<(u32, Box<[u32]>)>>, UpdateError> = by_block
+            .par_iter()
+            .map(|ids| {
+                let block = self.read(self.layout().block_of(NodeId(ids[0])).0)?;
+                let mut list = Vec::new();
+                let mut lists = Vec::with_capacity(ids.len());
+                for &id in *ids {
+                    self.current_list(id, self.place(&block, id), &mut list)?;
+                    lists.push((id, list.as_slice().into()));
+                }
+                Ok(lists)
+            })
+            .collect();
+        Ok(lists?.into_iter().flatten().collect())
+    }
+
+    /// A block as it is on disk, or one of free places.
+    fn read(&self, index: u32) -> Result<Vec<u8>, UpdateError> {
+        let mut block = vec![0; self.layout().block_bytes()];
+        if (index as usize) < self.table.records().len() {
+            self.live.pages.read(&self.table, LogicalBlock { area: Area::Records, index }, &mut block)?;
+            return Ok(block);
+        }
+        let layout = self.layout();
+        for place in block.chunks_exact_mut(layout.record_bytes()).take(layout.records_per_block()) {
+            vacate_record(layout, place);
+        }
+        Ok(block)
+    }
+
+    fn place<'a>(&self, block: &'a [u8], id: u32) -> &'a [u8] {
+        record_bytes(self.layout(), block, self.layout().slot_of(NodeId(id)))
+    }
+
+    /// The list of a record with everything that has joined it; whether anything has.
+    fn current_list(&self, id: u32, record: &[u8], into: &mut Vec<u32>) -> Result<bool, UpdateError> {
+        let mut new = None;
+        for overlay in &self.frozen {
+            overlay.with_record(id, |record| new = Some(record.to_vec()));
+        }
+        let record = new.as_deref().unwrap_or(record);
+        let fields = Record::decode(self.layout(), record, self.nodes.places() as u32)
+            .map_err(|cause| self.live.damaged_node(id, &cause))?;
+        into.clear();
+        into.extend(fields.neighbours());
+        let mut joined = false;
+        for overlay in &self.frozen {
+            overlay.with_links(id, |links| {
+                joined = true;
+                self.join_all(into, links);
+            });
+        }
+        Ok(joined)
+    }
+
+    fn join_all(&self, list: &mut Vec<u32>, links: &[Link]) {
+        match self.full {
+            Full::Gather => {
+                for link in links {
+                    if !list.contains(&link.joins) {
+                        list.push(link.joins);
+                    }
+                }
+            }
+            Full::DeltaPrune => {
+                let mut length = list.len();
+                list.resize(self.layout().degree(), 0);
+                links.iter().for_each(|&link| join(list, &mut length, link));
+                list.truncate(length);
+            }
+        }
+    }
+
+    /// A block with its changes, if it has any.
+    fn block(
+        &self,
+        scratch: &mut Scratch<'_>,
+        index: u32,
+        degrees: &InDegrees,
+    ) -> Result<Option<Vec<u8>>, UpdateError> {
+        let mut block = self.read(index)?;
+        let mut changed = index as usize >= self.table.records().len();
+        let per_block = self.layout().records_per_block() as u32;
+        for id in index * per_block..(index + 1) * per_block {
+            let state = self.states.get(id as usize).copied().unwrap_or(NodeState::Free);
+            let start = self.layout().slot_of(NodeId(id)) * self.layout().record_bytes();
+            let place = start..start + self.layout().record_bytes();
+            if state == NodeState::Free {
+                continue;
+            }
+            if self.repair && state == NodeState::Dead {
+                vacate_record(self.layout(), &mut block[place]);
+                changed = true;
+                continue;
+            }
+            for overlay in &self.frozen {
+                changed |= overlay.with_record(id, |record| block[place.clone()].copy_from_slice(record));
+            }
+            changed |= self.renew(scratch, id, &mut block[place], degrees)?;
+        }
+        Ok(changed.then_some(block))
+    }
+
+    /// Brings the list of one record up to date; whether it has changed.
+    fn renew(
+        &self,
+        scratch: &mut Scratch<'_>,
+        id: u32,
+        record: &mut [u8],
+        degrees: &InDegrees,
+    ) -> Result<bool, UpdateError> {
+        if is_vacant(self.layout(), record) {
+            return Err(self.live.damaged_node(id, &"it should be here, and the place is vacant"));
+        }
+        let Scratch { job, list, before } = scratch;
+        before.clear();
+        let fields = Record::decode(self.layout(), record, self.nodes.places() as u32)
+            .map_err(|cause| self.live.damaged_node(id, &cause))?;
+        before.extend(fields.neighbours());
+        self.current_list(id, record, list)?;
+        if self.repair || list.len() > self.layout().degree() {
+            job.start(id, list);
+            run_to_end(job);
+            let lost = job.result().len() < list.len() || job.result() != &list[..];
+            Figures::add(&self.live.figures.lists_repaired, u64::from(lost));
+            Figures::add(&self.live.figures.comparisons, job.comparisons());
+            list.clear();
+            list.extend_from_slice(job.result());
+        }
+        if self.repair {
+            degrees.count(list);
+        }
+        let changed = list != before;
+        if changed {
+            replace_list(self.layout(), record, list);
+        }
+        Ok(changed)
+    }
+
+    /// Gives every node that no list names any more a place in the list of one of its neighbours.
+    fn lead_to_orphans(
+        &self,
+        degrees: &InDegrees,
+        commit: &mut Commit,
+        dead: &HashMap<u32, Box<[u32]>>,
+    ) -> Result<(), UpdateError> {
+        let entry = self.live.writer.lock().view.entry;
+        let is_orphan = |&id: &u32| {
+            self.states[id as usize] == NodeState::Live
+                && !dead.contains_key(&id)
+                && degrees.of(id) == 0
+                && Some(id) != entry
+        };
+        let orphans: Vec<u32> = (0..self.states.len() as u32).filter(is_orphan).collect();
+        let mut block = vec![0; self.layout().block_bytes()];
+        for orphan in orphans {
+            let own = self.written_list(orphan, commit, &mut block)?;
+            for neighbour in own {
+                let mut list = self.written_list(neighbour, commit, &mut block)?;
+                let replaceable = list.iter().rposition(|&id| degrees.of(id) > 1);
+                match replaceable {
+                    _ if list.len() < self.layout().degree() => list.push(orphan),
+                    Some(position) => {
+                        degrees.forget(list[position]);
+                        list[position] = orphan;
+                    }
+                    None => continue,
+                }
+                degrees.count(&[orphan]);
+                let start = self.layout().slot_of(NodeId(neighbour)) * self.layout().record_bytes();
+                let record = &mut block[start..start + self.layout().record_bytes()];
+                replace_list(self.layout(), record, &list);
+                let index = self.layout().block_of(NodeId(neighbour)).0;
+                commit.write(LogicalBlock { area: Area::Records, index }, &mut block)?;
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The list of a node as the commit has it, and its block.
+    fn written_list(&self, id: u32, commit: &mut Commit, block: &mut [u8]) -> Result<Vec<u32>, UpdateError> {
+        let index = self.layout().block_of(NodeId(id)).0;
+        commit.read(LogicalBlock { area: Area::Records, index }, block)?;
+        let fields = Record::decode(self.layout(), self.place(block, id), self.nodes.places() as u32)
+            .map_err(|cause| self.live.damaged_node(id, &cause))?;
+        Ok(fields.neighbours().collect())
+    }
+}
+
+/// How many lists name each node, as far as it matters: none, one, more.
+struct InDegrees(Vec<AtomicU8>);
+
+impl InDegrees {
+    fn new(nodes: usize) -> Self {
+        Self((0..nodes).map(|_| AtomicU8::new(0)).collect())
+    }
+
+    fn count(&self, list: &[u32]) {
+        for &id in list {
+            if let Some(count) = self.0.get(id as usize)
+                && count.load(Ordering::Relaxed) < 128
+            {
+                count.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn forget(&self, id: u32) {
+        // A count that has stopped counting never comes down to zero by mistake: 127 lists would have to be changed here.
+        self.0[id as usize].fetch_sub(1, Ordering::Relaxed);
+    }
+
+    fn of(&self, id: u32) -> u8 {
+        self.0.get(id as usize).map_or(u8::MAX, |count| count.load(Ordering::Relaxed))
+    }
+}

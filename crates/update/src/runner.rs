@@ -1,0 +1,114 @@
+//! Runs inserts one core can: searches for their neighbours interleaved, each linked and committed when its search has
+//! ended. What a worker thread does in a loop, and a test in virtual time.
+
+use crate::direct::{Linked, Outcome};
+use crate::error::UpdateError;
+use crate::figures::Figures;
+use crate::linking::Linker;
+use crate::live::Live;
+use crate::wal::Lsn;
+use gleann_lios::Step;
+use gleann_search::{Driver, Harvest, Query, SearchError, SearchOptions, ToInsert, Turn};
+use gleann_storage::{BlockReader, Clock, PageIo, ReadTarget};
+use gleann_vector::Element;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A vector to be inserted.
+#[derive(Debug, Clone)]
+pub struct InsertJob<T, J> {
+    /// Its key.
+    pub key: u64,
+    /// The vector, checked against the index.
+    pub vector: Vec<T>,
+    /// Whether it may take the place of another of its key.
+    pub replace: bool,
+    /// The caller's name for it.
+    pub job: J,
+}
+
+/// What an insert came to, and what to wait for until it lasts.
+pub type Inserted = Result<(Outcome, Option<Lsn>), UpdateError>;
+
+/// The inserts of one core.
+pub struct Runner<T: Element, Io: PageIo, C: Clock, J> {
+    live: Arc<Live<T>>,
+    driver: Driver<ToInsert<T>, Io, C, InsertJob<T, J>>,
+    linker: Linker,
+    search: SearchOptions,
+    ended: Vec<(InsertJob<T, J>, Result<Harvest, SearchError>)>,
+}
+
+impl<T: Element, Io: PageIo, C: Clock, J> Runner<T, Io, C, J> {
+    /// A runner of at most `slots` (≥ 1) inserts at a time over `io`, which reads the index's block file.
+    pub fn new(live: Arc<Live<T>>, io: Io, clock: C, slots: usize) -> Self {
+        let index = live.index().clone();
+        let target = ReadTarget {
+            file: live.pages.path().into(),
+            layout: index.layout.block_layout(),
+            blocks: u64::MAX,
+        };
+        let search = live.options.link.search(index.entry.mem_graph.is_some());
+        let to_insert = ToInsert { index, changes: live.changes.clone() };
+        let driver = Driver::new(Arc::new(to_insert), BlockReader::new(io, target), clock, slots);
+        Self { linker: live.linker(), live, driver, search, ended: Vec::new() }
+    }
+
+    /// Whether another insert can be started.
+    pub fn has_room(&self) -> bool {
+        self.driver.has_room()
+    }
+
+    /// Starts an insert.
+    ///
+    /// # Errors
+    /// The search for its neighbours cannot be made.
+    ///
+    /// # Panics
+    /// If there is no room.
+    pub fn start(&mut self, insert: InsertJob<T, J>) -> Result<(), (J, UpdateError)> {
+        let vector = insert.vector.clone();
+        let query = Query { vector: &vector, k: 1, options: self.search, cancel: None };
+        self.driver.start(insert, query).map_err(|(insert, cause)| {
+            let key = insert.key;
+            (insert.job, UpdateError::Search { key, cause })
+        })
+    }
+
+    /// Does what can be done without waiting. Calls `finished` for every insert that has ended.
+    pub fn turn(&mut self, finished: &mut dyn FnMut(J, Inserted)) -> Turn {
+        let Self { driver, ended, .. } = self;
+        let turn = driver.turn(&mut |insert, found| ended.push((insert, found.map(|found| found.nearest))));
+        let some_ended = !self.ended.is_empty();
+        for (insert, harvest) in std::mem::take(&mut self.ended) {
+            let InsertJob { key, vector, replace, job } = insert;
+            let inserted = match harvest {
+                Ok(harvest) => self.link(&Linked { key, vector: &vector, replace, harvest: &harvest }),
+                Err(cause) => Err(UpdateError::Search { key, cause }),
+            };
+            finished(job, inserted);
+        }
+        // Whatever came of it may have made room for more.
+        if some_ended && turn == Turn::Waiting { Turn::Busy } else { turn }
+    }
+
+    fn link(&mut self, linked: &Linked<'_, T>) -> Inserted {
+        let Self { live, linker, .. } = self;
+        let before = linker.comparisons();
+        linker.start(linked.vector, linked.harvest, live.codebook());
+        while linker.step::<T>(linked.harvest, live.codebook(), &mut || false) == Step::More {}
+        let outcome = live.commit_insert(linker, linked);
+        Figures::add(&live.figures.comparisons, linker.comparisons() - before);
+        outcome
+    }
+
+    /// Blocks until a read has come.
+    pub fn wait(&mut self, timeout: Duration) {
+        self.driver.wait(timeout);
+    }
+
+    /// Time spent in [`Runner::wait`], in nanoseconds.
+    pub fn idle_ns(&self) -> u64 {
+        self.driver.idle_ns()
+    }
+}
