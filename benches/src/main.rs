@@ -5,9 +5,7 @@ mod build_index;
 mod build_spann;
 mod check_index;
 mod churn;
-mod compact_index;
 mod convert;
-mod create_index;
 mod dataset;
 mod demo;
 mod export_csv;
@@ -49,12 +47,8 @@ enum Verb {
     Demo(demo::DemoArgs),
     /// Build a disk index over a vector file
     BuildIndex(Box<build_index::BuildArgs>),
-    /// Make an empty live index, to be filled with `update`
-    CreateIndex(create_index::CreateArgs),
     /// Insert, replace and delete vectors of a live index; make an index live; have one settle
     Update(update_index::UpdateArgs),
-    /// Take deleted vectors and free places out of a live index, and pack its pages anew
-    Compact(compact_index::CompactArgs),
     /// Verify everything in an index that can be verified
     CheckIndex(check_index::CheckArgs),
     /// Convert data sets of other benchmarks, and vector files into other forms
@@ -94,9 +88,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse_from(with_target(std::env::args_os().collect())).verb {
         Verb::Advise(args) => advise::run(args),
         Verb::BuildIndex(args) => build_index::run_build(*args),
-        Verb::CreateIndex(args) => create_index::run(args),
         Verb::Update(args) => update_index::run(args),
-        Verb::Compact(args) => compact_index::run(args),
         Verb::CheckIndex(args) => check_index::run_check(args),
         Verb::Dataset(args) => dataset::run(args),
         Verb::Convert(args) => convert::run(args),

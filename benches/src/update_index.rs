@@ -5,8 +5,8 @@ use crate::key_list::keys_of;
 use crate::progress::Console;
 use anyhow::{Context, Result, bail, ensure};
 use gleann::{
-    Backend, Delete, Durability, Element, ElementType, Index, Insert, Key, LiveOptions, LiveStats,
-    OpenOptions, Progress, Upsert, VectorFile, bytes,
+    Backend, Delete, Durability, Element, ElementType, Index, Insert, Key, LiveStats, MAX_THREADS,
+    OpenOptions, Progress, UpdateOptions, Upsert, VectorFile, bytes, make_live,
 };
 use gleann_vector::{RowSource, read_keys};
 use half::f16;
@@ -25,9 +25,16 @@ pub struct UpdateArgs {
     /// Make a static index live first: fresh (inserts are buffered and merged) or odin (each is linked at once)
     #[arg(long, value_name = "BACKEND", group = "work")]
     make_live: Option<Backend>,
-    /// When updates of the index made live are acknowledged: each, group:TIME or none
-    #[arg(long, default_value = "group:5ms", requires = "make_live")]
+    /// When an update is acknowledged: each (when it is on the disk), group:TIME (when its group is), none. Everything is on
+    /// the disk when this ends
+    #[arg(long, default_value = "group:5ms")]
     durability: Durability,
+    /// Updating threads
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=MAX_THREADS as i64))]
+    threads: u32,
+    /// Pool of the search for a new vector's neighbours
+    #[arg(long, default_value_t = 96, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    insert_list: u32,
     /// Delete keys: a file of them, or keys and half-open ranges such as 3,10..20
     #[arg(long, value_name = "KEYS", group = "work")]
     delete: Option<String>,
@@ -66,11 +73,13 @@ pub struct UpdateArgs {
 /// The index cannot be opened or changed, or a file does not fit it.
 pub fn run(args: UpdateArgs) -> Result<()> {
     if let Some(backend) = args.make_live {
-        let options = LiveOptions { backend, durability: args.durability, ..LiveOptions::default() };
-        Index::make_live(&args.index, &options)?;
+        make_live(&args.index, backend)?;
         args.say(&format!("{} is live now, backend {backend}", args.index.display()));
     }
-    let index = open_live(&args.index)?;
+    let updates = UpdateOptions { durability: args.durability, ..UpdateOptions::default() };
+    let updates =
+        UpdateOptions { threads: args.threads as usize, list: args.insert_list as usize, ..updates };
+    let index = open_live(&args.index, updates)?;
     let console = Console::start(args.quiet);
     let changed = args.change(&index, &console);
     console.end();
@@ -83,8 +92,9 @@ pub fn run(args: UpdateArgs) -> Result<()> {
         index.merge()?;
         args.say("merged");
     }
+    // Without this, the last changes of a run without durability would be those that a power loss takes.
+    index.flush()?;
     if args.flush {
-        index.flush()?;
         args.say("flushed");
     }
     if args.stats {
@@ -97,8 +107,8 @@ pub fn run(args: UpdateArgs) -> Result<()> {
 ///
 /// # Errors
 /// It is not there, or static.
-pub fn open_live(dir: &Path) -> Result<Index> {
-    let index = Index::open(dir, OpenOptions { threads: 1, ..OpenOptions::default() })?;
+fn open_live(dir: &Path, updates: UpdateOptions) -> Result<Index> {
+    let index = Index::open(dir, OpenOptions { threads: 1, updates, ..OpenOptions::default() })?;
     live_stats(&index, dir)?;
     Ok(index)
 }
@@ -107,7 +117,7 @@ pub fn open_live(dir: &Path) -> Result<Index> {
 ///
 /// # Errors
 /// It is static.
-pub fn live_stats(index: &Index, dir: &Path) -> Result<LiveStats> {
+fn live_stats(index: &Index, dir: &Path) -> Result<LiveStats> {
     index.live_stats().with_context(|| {
         format!(
             "{}: a static index; `cargo xtask update --index DIR --make-live odin` makes it live",
@@ -117,13 +127,13 @@ pub fn live_stats(index: &Index, dir: &Path) -> Result<LiveStats> {
 }
 
 /// Prints what a live index holds.
-pub fn print_stats(stats: &LiveStats) {
+fn print_stats(stats: &LiveStats) {
+    let figures = &stats.figures;
     println!("backend {}", stats.backend);
-    println!("vectors {} live, {} deleted, {} free places", stats.live, stats.dead, stats.free);
-    println!("pending {} in memory, {} not in the graph on disk", stats.pending, stats.backlog);
-    println!("disk    {}, and {} of log", bytes(stats.index_bytes), bytes(stats.log_bytes));
-    println!("memory  {}, {} of it changes", bytes(stats.memory_bytes), bytes(stats.overlay_bytes));
-    println!("overlap {:.3}", stats.overlap_ratio);
+    println!("vectors {} live, {} deleted, {} free places", figures.live, figures.dead, figures.free);
+    println!("pending {} in memory and in the log only", figures.pending);
+    println!("disk    {}, and {} of log", bytes(figures.index_bytes), bytes(figures.log_bytes));
+    println!("memory  {}, {} of it changes", bytes(figures.memory_bytes), bytes(figures.overlay_bytes));
 }
 
 /// What became of changes.

@@ -1,16 +1,14 @@
 //! The verbs and one line about each.
 
 /// Verbs of `gleann-bench`, in the order of a first session.
-const BENCH: [(&str, &str); 15] = [
+const BENCH: [(&str, &str); 13] = [
     ("demo", "Build an index over the sample in the tree, search it, show a table and a plot"),
     ("dataset", "List real data sets, or make or download one"),
     ("generate", "Write seeded synthetic vectors of any size"),
     ("ground-truth", "Find the exact neighbours of queries"),
     ("advise", "Say which preset and parameters suit vectors, memory, load and recall"),
     ("build-index", "Build a disk index over a vector file"),
-    ("create-index", "Make an empty live index"),
     ("update", "Insert, replace and delete vectors of a live index; make an index live; have one settle"),
-    ("compact", "Take deleted vectors and free places out of a live index, and pack its pages anew"),
     ("check-index", "Verify everything in an index that can be verified"),
     ("convert", "Convert data sets of other benchmarks, and vector files into other forms"),
     ("export-csv", "Write results as CSV with the columns of big-ann-benchmarks"),

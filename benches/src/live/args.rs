@@ -3,8 +3,8 @@
 use super::row::Setup;
 use anyhow::{Context, Result, ensure};
 use gleann::{
-    Backend, Direct, Durability, EngineChoice, Index, LiveOptions, MAX_IN_FLIGHT, MAX_THREADS, OpenOptions,
-    SearchKind, SearchOptions, Width,
+    Backend, Direct, Durability, EngineChoice, Index, MAX_IN_FLIGHT, MAX_THREADS, OpenOptions, SearchKind,
+    SearchOptions, UpdateOptions, Width, parse_bytes,
 };
 use std::str::FromStr;
 
@@ -25,9 +25,16 @@ pub struct LiveArgs {
     /// Pool of the search for a new vector's neighbours
     #[arg(long, default_value_t = 96, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     insert_list: u32,
-    /// fresh: merge when so large a share of the vectors is in memory, such as 5%
-    #[arg(long, default_value = "5%")]
-    merge_share: Amount,
+    /// Inserts interleaved per updating thread
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=MAX_IN_FLIGHT as i64))]
+    insert_in_flight: u32,
+    /// Memory for changes; past it they are written out in the background
+    #[arg(long, default_value = "64MiB", value_parser = parse_bytes)]
+    update_memory: u64,
+    /// Share of deleted vectors past which their places are freed in the background; those of this workload are freed when
+    /// it says so
+    #[arg(long, default_value = "100%", value_parser = percent)]
+    consolidate_share: f64,
     /// Searching and updating threads
     #[arg(long, default_value = "1/1", value_name = "S/U")]
     threads: Threads,
@@ -80,6 +87,13 @@ impl FromStr for Threads {
     }
 }
 
+/// A share, written as percent, as a number from 0 to 1.
+fn percent(text: &str) -> Result<f64, String> {
+    let percent = text.strip_suffix('%').and_then(|percent| percent.trim().parse().ok());
+    let percent = percent.filter(|percent: &f64| (0.0..=100.0).contains(percent));
+    percent.map(|percent| percent / 100.0).ok_or_else(|| "expected a share such as 5%".to_owned())
+}
+
 /// A number of vectors, or a share of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Amount {
@@ -93,13 +107,7 @@ impl FromStr for Amount {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let amount = match text.strip_suffix('%') {
-            Some(percent) => {
-                let percent = percent.trim().parse().ok().filter(|percent| (0.0..=100.0).contains(percent));
-                percent.map(|percent: f64| Amount::Share(percent / 100.0))
-            }
-            None => text.parse().ok().map(Amount::Count),
-        };
+        let amount = text.parse().ok().map(Amount::Count).or_else(|| percent(text).ok().map(Amount::Share));
         amount.ok_or_else(|| "expected a number of vectors, or a share such as 5%".to_owned())
     }
 }
@@ -110,13 +118,6 @@ impl Amount {
         match self {
             Amount::Count(count) => count,
             Amount::Share(share) => (share * all as f64).round() as u64,
-        }
-    }
-
-    fn share_of(self, all: u64) -> f64 {
-        match self {
-            Amount::Count(count) => count as f64 / all.max(1) as f64,
-            Amount::Share(share) => share,
         }
     }
 }
@@ -130,21 +131,6 @@ impl LiveArgs {
         self.backend.context("--backend is missing: fresh or odin")
     }
 
-    /// How an index that is to hold about `rows` vectors is made live.
-    ///
-    /// # Errors
-    /// No backend was named.
-    pub fn live_options(&self, rows: u64) -> Result<LiveOptions> {
-        Ok(LiveOptions {
-            backend: self.backend()?,
-            durability: self.durability,
-            insert_list: self.insert_list,
-            update_threads: self.threads.update,
-            merge_share: self.merge_share.share_of(rows),
-            ..LiveOptions::default()
-        })
-    }
-
     /// How it is opened.
     pub fn open_options(&self) -> OpenOptions {
         OpenOptions {
@@ -152,6 +138,15 @@ impl LiveArgs {
             threads: self.threads.search,
             in_flight: self.in_flight as usize,
             direct: Direct::Prefer,
+            updates: UpdateOptions {
+                durability: self.durability,
+                threads: self.threads.update,
+                in_flight: self.insert_in_flight as usize,
+                list: self.insert_list as usize,
+                memory: usize::try_from(self.update_memory).unwrap_or(usize::MAX),
+                consolidate_share: self.consolidate_share,
+                ..UpdateOptions::default()
+            },
             ..OpenOptions::default()
         }
     }

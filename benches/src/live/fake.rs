@@ -31,13 +31,13 @@ impl FakeIndex {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap()
+        self.state.lock().expect("no thread of a test has failed")
     }
 
     fn changed(&self) -> MutexGuard<'_, State> {
         let mut state = self.state();
         state.gauges.update_cpu_ns += 1000;
-        state.gauges.prune_cpu_ns += 400;
+        *state.gauges.prune_cpu_ns.get_or_insert(0) += 400;
         state.gauges.backlog += 1;
         state
     }

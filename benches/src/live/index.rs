@@ -44,18 +44,19 @@ impl<T: Element> LiveTarget<T> for Index {
                 ..Gauges::default()
             };
         };
+        let figures = stats.figures;
         Gauges {
-            live: stats.live,
-            dead: stats.dead,
-            free: stats.free,
-            backlog: stats.backlog,
-            index_bytes: stats.index_bytes + stats.log_bytes,
-            memory_bytes: stats.memory_bytes,
-            overlap_ratio: Some(stats.overlap_ratio),
-            bytes_written: stats.bytes_written,
+            live: figures.live,
+            dead: figures.dead,
+            free: figures.free,
+            backlog: figures.pending,
+            index_bytes: figures.index_bytes + figures.log_bytes,
+            memory_bytes: figures.memory_bytes,
+            overlap_ratio: None,
+            bytes_written: figures.bytes_written,
             update_cpu_ns: stats.update_cpu_ns,
-            prune_cpu_ns: stats.prune_cpu_ns,
-            merges: stats.merges,
+            prune_cpu_ns: None,
+            merges: figures.checkpoints,
             idle_ns,
         }
     }

@@ -1,12 +1,13 @@
 //! One result of a workload with updates: a JSON line a phase, step or round.
 
 use super::histogram::Histogram;
-use super::phase::Measured;
+use super::phase::{Bench, Measured};
 use super::quiet::Quiet;
 use super::searchers::Sample;
+use super::target::Gauges;
 use crate::row::{Environment, Latency};
 use crate::sweep::width_form;
-use gleann::Width;
+use gleann::{Element, Width};
 use serde::{Deserialize, Serialize};
 
 /// Most parts that the time of a phase is cut into for its curves.
@@ -206,8 +207,31 @@ impl LiveRow {
             phase_seconds: measured.seconds,
             updates: UpdateFigures::of(measured, vector_bytes),
             searches: SearchFigures::of(measured, setup.threads_search),
-            index: IndexFigures::of(measured),
+            index: IndexFigures {
+                peak_memory_bytes: Some(measured.peak_memory_bytes),
+                ..IndexFigures::of(&measured.after)
+            },
             timeline: Timeline::of(measured),
+            ..Self::default()
+        }
+    }
+
+    /// The line of the build that a run begins with, which took so many seconds.
+    pub fn of_build<T: Element>(setup: &Setup, bench: &Bench<'_, T>, seconds: f64) -> Self {
+        let gauges = bench.target.gauges();
+        let updates = UpdateFigures {
+            vectors: gauges.live,
+            vectors_per_second: Some(gauges.live as f64 / seconds.max(1e-9)),
+            ..UpdateFigures::default()
+        };
+        Self {
+            workload: "runbook".to_owned(),
+            setup: setup.clone(),
+            phase: "build".to_owned(),
+            step: Some(1),
+            phase_seconds: seconds,
+            updates,
+            index: IndexFigures::of(&gauges),
             ..Self::default()
         }
     }
@@ -241,7 +265,7 @@ impl UpdateFigures {
         let mut took: Vec<f64> = made.acknowledged.iter().map(|change| change.took_us).collect();
         let latency = Latency::of(&mut took);
         let cpu = after.update_cpu_ns.saturating_sub(before.update_cpu_ns);
-        let prune = after.prune_cpu_ns.saturating_sub(before.prune_cpu_ns);
+        let prune = after.prune_cpu_ns.map(|ns| ns.saturating_sub(before.prune_cpu_ns.unwrap_or(0)));
         let bytes_written = after.bytes_written.saturating_sub(before.bytes_written);
         Self {
             vectors,
@@ -251,7 +275,7 @@ impl UpdateFigures {
             update_latency_us_p50: latency.p50,
             update_latency_us_p95: latency.p95,
             update_latency_us_p99: latency.p99,
-            prune_share: (vectors > 0 && cpu > 0).then(|| prune as f64 / cpu as f64),
+            prune_share: prune.filter(|_| vectors > 0 && cpu > 0).map(|prune| prune as f64 / cpu as f64),
             update_cpu_us_per_vector: per_vector(cpu).map(|ns| ns / 1e3),
             bytes_written,
             write_amplification: per_vector(bytes_written).map(|bytes| bytes / vector_bytes as f64),
@@ -283,17 +307,14 @@ impl SearchFigures {
 }
 
 impl IndexFigures {
-    fn of(measured: &Measured) -> Self {
-        let after = &measured.after;
+    fn of(after: &Gauges) -> Self {
         Self {
             live: after.live,
             dead: after.dead,
             index_bytes: after.index_bytes,
             memory_bytes: after.memory_bytes,
-            peak_memory_bytes: Some(measured.peak_memory_bytes),
             overlap_ratio: after.overlap_ratio,
-            mean_degree: None,
-            unreachable: None,
+            ..Self::default()
         }
     }
 }
@@ -329,7 +350,6 @@ impl Timeline {
 mod tests {
     use super::*;
     use crate::live::changes::{Acknowledged, Made};
-    use crate::live::target::Gauges;
 
     fn measured() -> Measured {
         let sample = |at: f64| Sample { at, latency_us: 100.0 * at, stall_us: 60.0, hops: 3, reads: 10 };
@@ -347,7 +367,7 @@ mod tests {
             after: Gauges {
                 live: 7,
                 update_cpu_ns: 21_000,
-                prune_cpu_ns: 4_000,
+                prune_cpu_ns: Some(4_000),
                 bytes_written: 1_700,
                 merges: 1,
                 idle_ns: 1_000_000_000,

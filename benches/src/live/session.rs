@@ -3,7 +3,7 @@
 use super::args::LiveArgs;
 use super::row::Setup;
 use anyhow::{Context, Result, ensure};
-use gleann::{Element, Index, VectorFile};
+use gleann::{Element, Index, VectorFile, make_live};
 use gleann_vector::{FileRows, Matrix, RowSource};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -100,13 +100,13 @@ impl<T: Element> Session<T> {
         copy_folder(&args.index, &folder.index)?;
         let mut index = Index::open(&folder.index, live.open_options())?;
         if index.live_stats().is_none() {
-            let options = live.live_options(index.info().nodes)?;
+            let backend = live.backend()?;
             drop(index);
-            Index::make_live(&folder.index, &options)?;
+            make_live(&folder.index, backend)?;
             index = Index::open(&folder.index, live.open_options())?;
         }
         let setup = live.setup(&index)?;
-        let count = index.live_stats().map_or(0, |stats| stats.live);
+        let count = index.live_stats().map_or(0, |stats| stats.figures.live);
         hold(&index, &base, count).with_context(|| args.index.display().to_string())?;
         Ok(Self { index, base, queries, setup, live: count as u32, folder })
     }

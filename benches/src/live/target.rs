@@ -75,8 +75,8 @@ pub struct Gauges {
     pub bytes_written: u64,
     /// Counter: processor time of updates, in nanoseconds.
     pub update_cpu_ns: u64,
-    /// Counter: the part of it spent in prunes.
-    pub prune_cpu_ns: u64,
+    /// Counter: the part of it spent in prunes, where it is known.
+    pub prune_cpu_ns: Option<u64>,
     /// Counter: merges.
     pub merges: u64,
     /// Counter: time in which searching cores waited for reads with nothing else to do, summed over the cores.

@@ -3,21 +3,26 @@
 use super::check::{Extent, check};
 use super::document::read_runbook;
 use super::execution::{Execution, score};
-use super::step::Runbook;
+use super::step::{Runbook, Step, Update};
 use crate::dataset::{Catalogue, files_of, found_slices};
 use crate::live::{
-    Asked, Bench, ChangingTruth, Folder, LiveArgs, LiveSet, Report, TRUTH_DEPTH, TruthQuestion, vectors,
+    Asked, Bench, ChangingTruth, Folder, LiveArgs, LiveRow, LiveSet, Report, TRUTH_DEPTH, TruthQuestion,
+    vectors,
 };
 use crate::progress::Console;
 use crate::run_bench::environment;
-use anyhow::{Context, Result};
-use gleann::{BuildOptions, Element, ElementType, Index, Metric, VectorFile};
+use anyhow::{Context, Result, bail};
+use gleann::{
+    BuildOptions, Element, ElementType, Index, Metric, Silent, VectorFile, build_from_rows, make_live,
+};
 use gleann_vector::{FileRows, Matrix, RowSource};
 use half::f16;
-use std::path::PathBuf;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
-/// Carry out a streaming runbook of big-ann-benchmarks on an empty index: recall at every search step against the exact
-/// neighbours of that moment.
+/// Carry out a streaming runbook of big-ann-benchmarks: recall at every search step against the exact neighbours of that
+/// moment. The index is built of the first step, which must be an insert, and changed by the others.
 #[derive(Debug, clap::Args)]
 pub struct RunbookArgs {
     /// The runbook
@@ -43,6 +48,9 @@ pub struct RunbookArgs {
     /// R: the most neighbours a vector has
     #[arg(long, default_value_t = 64)]
     degree: usize,
+    /// L of the build of the first step
+    #[arg(long, default_value_t = 125)]
+    build_list: usize,
     /// α of the prune, on squared distances
     #[arg(long, default_value_t = 1.2)]
     alpha: f32,
@@ -140,32 +148,67 @@ impl RunbookArgs {
     fn run_as<T: Element>(&self, book: &Runbook, files: &Vectors) -> Result<()> {
         let (base, queries): (FileRows<T>, Matrix<T>) = vectors(&files.base, &files.query)?;
         let folder = Folder::new(&self.work, self.keep)?;
-        let build = BuildOptions {
-            metric: files.metric,
-            degree: self.degree,
-            alpha: self.alpha,
-            pq_bytes: self.pq_bytes,
-            ..BuildOptions::default()
-        };
-        let live = self.live.live_options(book.max_points)?;
-        Index::create_empty(&folder.index, T::TYPE, base.dim(), &build, &live)?;
+        let first = first_rows(book)?;
+        let begun = Instant::now();
+        self.build((&base, first.clone()), files.metric, &folder.index)?;
+        let built = begun.elapsed().as_secs_f64();
         let index = Index::open(&folder.index, self.live.open_options())?;
         let setup = self.live.setup(&index)?;
+        let mut set = LiveSet::empty(base.rows());
+        for row in first.clone() {
+            set.put(row, row);
+        }
         let (metric, k) = (files.metric, self.live.k as usize);
         let question = TruthQuestion { base: &base, queries: &queries, metric, depth: TRUTH_DEPTH.max(k) };
-        // Progress of the truth would tear the table apart.
-        let console = Console::start(true);
-        let mut truth = ChangingTruth::new(question, LiveSet::empty(base.rows()), &console)?;
+        // Its progress would tear the table apart.
+        let mut truth = ChangingTruth::new(question, set, &Silent)?;
         let options = self.live.search_options()?;
         let asked = Asked { queries: &queries, k, options, clients: self.live.search_clients() };
         let bench = Bench { target: &index, base: &base, asked, update_clients: self.live.update_clients() };
         let mut report = Report::begin(environment(index.info()), self.out.clone(), self.live.k);
+        report.take(&LiveRow::of_build(&setup, &bench, built))?;
         let (truth, allow_dead) = (&mut truth, self.allow_dead);
         let mut execution = Execution { bench: &bench, truth, metric, setup, allow_dead };
-        let rows = execution.steps(book, &mut |row| report.take(row))?;
+        let rows = execution.steps(book, 1, &mut |row| report.take(row))?;
         if let Some(score) = score(&rows) {
             println!("mean recall@{k} over the search steps: {score:.4}");
         }
         report.end(&format!("{} · {}", self.runbook.display(), book.data_set), self.plot.as_deref())
+    }
+
+    /// Builds a live index over rows of the base, with their numbers as keys.
+    fn build<T: Element>(
+        &self,
+        (base, rows): (&FileRows<T>, Range<u32>),
+        metric: Metric,
+        dir: &Path,
+    ) -> Result<()> {
+        let mut matrix = Matrix::<T>::zeroed(rows.len(), base.dim());
+        base.read_rows(rows.start.into(), matrix.as_mut_slice())?;
+        let options = BuildOptions {
+            metric,
+            degree: self.degree,
+            build_list: self.build_list,
+            alpha: self.alpha,
+            pq_bytes: self.pq_bytes.min(base.dim()),
+            keys: Some(rows.map(u64::from).collect()),
+            ..BuildOptions::default()
+        };
+        let console = Console::start(false);
+        let built = build_from_rows(&matrix, dir, &options, &console);
+        console.end();
+        built.context("building the index of step 1")?;
+        Ok(make_live(dir, self.live.backend()?)?)
+    }
+}
+
+/// The rows of the first step, of which the index is built.
+fn first_rows(book: &Runbook) -> Result<Range<u32>> {
+    match book.steps.first() {
+        Some(Step::Update(Update::Insert(rows))) => Ok(rows.clone()),
+        first => bail!(
+            "step 1 is {}; expected an insert, of which the index is built",
+            first.map_or_else(|| "missing".to_owned(), Step::to_string)
+        ),
     }
 }

@@ -10,7 +10,7 @@ use gleann::{Element, Metric};
 pub struct Execution<'a, 'b, T: Element> {
     /// Index, vectors and clients.
     pub bench: &'a Bench<'b, T>,
-    /// The exact neighbours in what the index holds; begins empty.
+    /// The exact neighbours in what the index holds.
     pub truth: &'a mut ChangingTruth<'b, T>,
     /// The metric of both.
     pub metric: Metric,
@@ -21,7 +21,7 @@ pub struct Execution<'a, 'b, T: Element> {
 }
 
 impl<T: Element> Execution<'_, '_, T> {
-    /// Carries out every step; `done` is told each line as soon as it is known. Steps come one after the other: a step
+    /// Carries out every step but the first `skipped`; `done` is told each line as soon as it is known. Steps come one after the other: a step
     /// begins when all changes of the one before are acknowledged.
     ///
     /// # Errors
@@ -29,10 +29,11 @@ impl<T: Element> Execution<'_, '_, T> {
     pub fn steps(
         &mut self,
         book: &Runbook,
+        skipped: usize,
         done: &mut dyn FnMut(&LiveRow) -> Result<()>,
     ) -> Result<Vec<LiveRow>> {
         let mut rows = Vec::with_capacity(book.steps.len());
-        for (number, step) in (1..).zip(&book.steps) {
+        for (number, step) in (1..).zip(&book.steps).skip(skipped) {
             let row = self.step(step).with_context(|| format!("step {number}, {step}"))?;
             let row = LiveRow { step: Some(number), ..row };
             done(&row)?;
@@ -129,7 +130,7 @@ mod tests {
         let mut truth = ChangingTruth::new(question, LiveSet::empty(100), &Silent)?;
         let (setup, metric) = (Setup::default(), Metric::L2);
         let mut execution = Execution { bench: &bench, truth: &mut truth, metric, setup, allow_dead };
-        execution.steps(&parse_runbook(text, None)?, &mut |_| Ok(()))
+        execution.steps(&parse_runbook(text, None)?, 0, &mut |_| Ok(()))
     }
 
     const BOOK: &str = "d:
