@@ -37,6 +37,7 @@ pub use prune_space::{EmbeddedRows, PruneSpace};
 pub use reach::{Reached, reachable, repair};
 pub use sample::{clustered_sample, random_sample};
 pub use search::{Counts, QueryTarget, RowTarget, Searcher, Target};
+pub use seen::Seen;
 pub use shard::{Assigner, Homes, ListMerger, PlanError, ShardPlan, partition_row, plan};
 pub use shuffle::{ShuffleError, ShufflePlan, Shuffled, page_mates};
 pub use vamana::build;

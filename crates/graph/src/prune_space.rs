@@ -98,6 +98,10 @@ fn squared_norm<T: Element>(vector: &[T]) -> f64 {
 }
 
 /// Points of a [`PruneSpace`], side by side, for prunes that speak of them by position. Allocates only to grow.
+///
+/// For decoded codes this is much faster than tables of the distances between the centroids of each chunk: with 128
+/// dimensions in 32 chunks a pair takes 8 to 11 ns here and 55 to 90 ns with 8 MiB of tables, and decoding a row, 45 to
+/// 200 ns depending on what the caches hold, is paid back by its third comparison.
 #[derive(Debug)]
 pub struct EmbeddedRows {
     space: PruneSpace,

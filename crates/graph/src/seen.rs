@@ -3,7 +3,7 @@
 
 /// A set of ids; clearing keeps the memory. Without places until it is cleared for the first time.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Seen {
+pub struct Seen {
     /// `id + 1`, or 0 where free; a power of two of places.
     slots: Vec<u32>,
     len: usize,
@@ -16,13 +16,14 @@ const FEWEST_SLOTS: usize = 64;
 const FIRST_SLOTS: usize = 8192;
 
 impl Seen {
-    pub(crate) fn new() -> Self {
+    /// Without places yet: to be cleared before use.
+    pub fn new() -> Self {
         Self::default()
     }
 
     /// Empties the set, to take about `expected` ids. Where it had to grow it stays so large, as long as as many are
     /// expected: what comes next is likely to be alike.
-    pub(crate) fn clear(&mut self, expected: usize) {
+    pub fn clear(&mut self, expected: usize) {
         let asked = (expected.min(FIRST_SLOTS / 2) * 2).next_power_of_two().max(FEWEST_SLOTS);
         if asked == self.asked {
             self.slots.fill(0);
@@ -35,7 +36,7 @@ impl Seen {
 
     /// Adds `id` (below `u32::MAX`); whether it is new.
     #[inline]
-    pub(crate) fn insert(&mut self, id: u32) -> bool {
+    pub fn insert(&mut self, id: u32) -> bool {
         debug_assert!(id < u32::MAX);
         let place = probe(&self.slots, id);
         if self.slots[place] != 0 {

@@ -5,6 +5,7 @@ use crate::kernels::{TABLE_WIDTH, TableRow};
 use crate::simd::{LANES, Lane};
 use gleann_vector::{MAX_DIM, Metric, check_finite};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// Centroids of a chunk at most: a code has one byte a chunk.
 pub(crate) const MAX_CENTROIDS: usize = TABLE_WIDTH;
@@ -21,6 +22,11 @@ pub struct Codebook {
     mean: Vec<f32>,
     /// Row `d`: component `d` of the (at most 256) centroids of the chunk that holds dimension `d`.
     planes: Vec<TableRow>,
+    /// Chunk after chunk, its centroids with the mean, row-major: what [`Codebook::decode`] copies from. Made when it is
+    /// first asked, for a search decodes nothing. Planes would give a row from as many pages as it has components.
+    centroids: OnceLock<Vec<f32>>,
+    /// Dimensions of every chunk, or 0 where chunks differ.
+    even_width: usize,
 }
 
 /// What a codebook consists of, as it is stored.
@@ -58,7 +64,9 @@ impl Codebook {
             }
             rest = after;
         }
-        Ok(Self { metric, bounds, counts, mean, planes })
+        let width = bounds[1];
+        let even_width = if bounds.windows(2).all(|b| b[1] - b[0] == width) { width } else { 0 };
+        Ok(Self { metric, bounds, counts, mean, planes, centroids: OnceLock::new(), even_width })
     }
 
     /// The parts, as [`Codebook::from_parts`] takes them.
@@ -105,6 +113,7 @@ impl Codebook {
     /// Bytes this codebook takes in memory.
     pub fn memory_bytes(&self) -> usize {
         size_of_val(&self.planes[..])
+            + self.centroids.get().map_or(0, |rows| size_of_val(&rows[..]))
             + size_of_val(&self.mean[..])
             + size_of_val(&self.bounds[..])
             + size_of_val(&self.counts[..])
@@ -116,11 +125,34 @@ impl Codebook {
     /// If `code` has not [`Codebook::chunks`] bytes or `row` not [`Codebook::dim`] components.
     pub fn decode(&self, code: &[u8], row: &mut [f32]) {
         assert!(code.len() == self.chunks() && row.len() == self.dim(), "code or row of another size");
-        for (chunk, &id) in code.iter().enumerate() {
-            for d in self.chunk(chunk) {
-                row[d] = self.component(d, id as usize) + self.mean[d];
+        let centroids = self.centroids.get_or_init(|| self.decoded_centroids());
+        // Most codebooks are split evenly into chunks of few dimensions: copies of known size are moves of registers.
+        match self.even_width {
+            1 => copy_chunks::<1>(centroids, code, row),
+            2 => copy_chunks::<2>(centroids, code, row),
+            3 => copy_chunks::<3>(centroids, code, row),
+            4 => copy_chunks::<4>(centroids, code, row),
+            6 => copy_chunks::<6>(centroids, code, row),
+            8 => copy_chunks::<8>(centroids, code, row),
+            _ => {
+                for (chunk, &id) in code.iter().enumerate() {
+                    let Range { start, end } = self.chunk(chunk);
+                    let from = MAX_CENTROIDS * start + (end - start) * id as usize;
+                    row[start..end].iter_mut().zip(&centroids[from..]).for_each(|(into, &x)| *into = x);
+                }
             }
         }
+    }
+
+    /// 256 places for centroids a chunk, used or not, so that where a chunk begins follows from its first dimension.
+    fn decoded_centroids(&self) -> Vec<f32> {
+        let mut rows = Vec::with_capacity(MAX_CENTROIDS * self.dim());
+        for chunk in 0..self.chunks() {
+            for id in 0..MAX_CENTROIDS {
+                rows.extend(self.chunk(chunk).map(|d| self.component(d, id) + self.mean[d]));
+            }
+        }
+        rows
     }
 
     /// The centroids of `chunk`, row-major, less the mean.
@@ -143,6 +175,15 @@ impl Codebook {
 impl std::fmt::Debug for Codebook {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Codebook({}, {} dimensions in {} chunks)", self.metric, self.dim(), self.chunks())
+    }
+}
+
+/// Puts the centroids that `code` names side by side, from chunks of `W` dimensions each.
+fn copy_chunks<const W: usize>(centroids: &[f32], code: &[u8], row: &mut [f32]) {
+    let (rows, _) = row.as_chunks_mut::<W>();
+    let (places, _) = centroids.as_chunks::<W>();
+    for ((row, &id), chunk) in rows.iter_mut().zip(code).zip(places.chunks_exact(MAX_CENTROIDS)) {
+        *row = chunk[id as usize];
     }
 }
 
@@ -188,4 +229,50 @@ fn check_parts(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decodes_every_split() {
+        let splits: [&[usize]; 9] = [
+            &[0, 1],
+            &[0, 2, 4],
+            &[0, 3, 6],
+            &[0, 4, 8],
+            &[0, 6, 12],
+            &[0, 8, 16],
+            &[0, 5, 10],
+            &[0, 1, 8, 10, 16],
+            &[0, 2, 3, 4, 9],
+        ];
+        for bounds in splits {
+            let dim = bounds[bounds.len() - 1];
+            let counts: Vec<usize> = (1..bounds.len()).map(|chunk| chunk * 60).collect();
+            let values: usize = counts.iter().zip(bounds.windows(2)).map(|(n, b)| n * (b[1] - b[0])).sum();
+            let codebook = Codebook::from_parts(CodebookParts {
+                metric: Metric::L2,
+                bounds: bounds.to_vec(),
+                counts: counts.clone(),
+                mean: (0..dim).map(|d| d as f32 * 1e4).collect(),
+                centroids: (0..values).map(|value| value as f32).collect(),
+            })
+            .unwrap();
+            let before = codebook.memory_bytes();
+            let code: Vec<u8> = counts.iter().map(|&count| count as u8 - 7).collect();
+            let (mut row, mut first) = (vec![f32::NAN; dim], 0);
+            codebook.decode(&code, &mut row);
+            for (chunk, &id) in code.iter().enumerate() {
+                let width = codebook.chunk(chunk).len();
+                for (at, d) in codebook.chunk(chunk).enumerate() {
+                    let centroid = (first + id as usize * width + at) as f32;
+                    assert_eq!(row[d], centroid + d as f32 * 1e4, "{bounds:?}, dimension {d}");
+                }
+                first += counts[chunk] * width;
+            }
+            assert_eq!(codebook.memory_bytes(), before + 1024 * dim);
+        }
+    }
 }

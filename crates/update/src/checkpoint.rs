@@ -10,16 +10,18 @@
 //! log that begins with the segment of step 1.
 
 use crate::areas::write_areas;
+use crate::buffer::Buffer;
 use crate::error::UpdateError;
 use crate::figures::Figures;
-use crate::linking::Full;
+use crate::linking::Joining;
 use crate::live::Live;
 use crate::rewrite::Rewriter;
 use crate::root::Root;
-use crate::writer::Writer;
+use crate::writer::{Held, Writer};
 use gleann_search::{NodeState, NodeTable, Overlay};
 use gleann_storage::PageTable;
 use gleann_vector::Element;
+use hashbrown::HashMap;
 use std::sync::Arc;
 
 /// What a checkpoint writes.
@@ -48,13 +50,13 @@ impl<T: Element> Live<T> {
     /// The system refused, or a block is damaged: the index is as before, and this can be tried again.
     pub fn checkpoint(&self, rewrite: Rewrite) -> Result<(), UpdateError> {
         let _turn = self.maintenance.lock();
-        let frozen = self.freeze()?;
+        let (frozen, _) = self.freeze(false)?;
         let repair = rewrite == Rewrite::Repaired;
         let rewriter = Rewriter {
             live: self,
             table: frozen.table.clone(),
             frozen: frozen.overlays.clone(),
-            full: Full::DeltaPrune,
+            joining: Joining::DeltaPrune,
             nodes: frozen.nodes.clone(),
             states: frozen.states.clone(),
             repair,
@@ -80,10 +82,17 @@ impl<T: Element> Live<T> {
         Ok(self.wal.remove_before(frozen.segment)?)
     }
 
-    /// Step 1.
-    fn freeze(&self) -> Result<Frozen, UpdateError> {
+    /// Step 1. `with_buffers`: what temporary indexes hold is to be part of the checkpoint, and an empty one takes their
+    /// place; otherwise the log that speaks of them must stay.
+    pub(crate) fn freeze(&self, with_buffers: bool) -> Result<(Frozen, Vec<Arc<Buffer<T>>>), UpdateError> {
         let mut writer = self.writer.lock();
-        let segment = self.wal.rotate()?;
+        let next = self.wal.rotate()?;
+        let keeps_log = !with_buffers && !writer.buffers.is_empty();
+        let segment = if keeps_log { *self.wal.segments().start() } else { next };
+        let buffers = writer.buffers.iter().map(|held| held.buffer.clone()).collect();
+        if with_buffers && !writer.buffers.is_empty() {
+            writer.buffers.push(Held { buffer: Arc::new(self.new_buffer()), slots: HashMap::new() });
+        }
         let overlays = writer.view.overlays.to_vec();
         writer.view.overlays.push(Arc::new(Overlay::new()));
         writer.publish();
@@ -91,7 +100,7 @@ impl<T: Element> Live<T> {
         let places = writer.placement.places().min(nodes.places() as u32);
         let states = (0..places).map(|id| nodes.state(id)).collect();
         let (table, entry) = (writer.view.table.clone(), writer.view.entry);
-        Ok(Frozen { overlays, table, nodes, states, entry, segment })
+        Ok((Frozen { overlays, table, nodes, states, entry, segment }, buffers))
     }
 
     pub(crate) fn places_of(&self, blocks: u32) -> u32 {

@@ -3,11 +3,12 @@
 
 use crate::error::UpdateError;
 use crate::figures::Figures;
-use crate::linking::{Join, Linker, Verdict, links_of, overlays_since};
+use crate::linking::{Join, Joining, Linker, Verdict, links_of, overlays_since};
 use crate::live::{Insert, Live, Upsert};
+use crate::runner::{Inserted, Inserts};
 use crate::wal::Lsn;
 use crate::writer::{NewNode, Writer};
-use gleann_search::{Harvest, Link, Overlay};
+use gleann_search::{Changes, Harvest, Link, Overlay};
 use gleann_vector::Element;
 use std::sync::Arc;
 
@@ -34,12 +35,46 @@ impl Outcome {
     }
 }
 
+/// A put that has taken effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Committed {
+    /// What it came to.
+    pub outcome: Outcome,
+    /// The node that the vector has become; none where it is in a temporary index, or nothing has changed.
+    pub node: Option<u32>,
+    /// What to wait for until it lasts ([`Live::settled`]).
+    pub lsn: Option<Lsn>,
+}
+
+impl Committed {
+    /// Nothing has changed.
+    pub(crate) const TAKEN: Self = Self { outcome: Outcome::Taken, node: None, lsn: None };
+}
+
 /// A vector on its way into the graph, with what has been computed for it.
-pub(crate) struct Linked<'a, T> {
-    pub(crate) key: u64,
-    pub(crate) vector: &'a [T],
-    pub(crate) replace: bool,
-    pub(crate) harvest: &'a Harvest,
+pub struct Linked<'a, T> {
+    /// Its key.
+    pub key: u64,
+    /// The vector.
+    pub vector: &'a [T],
+    /// Whether it may take the place of another of its key.
+    pub replace: bool,
+    /// What its search has met.
+    pub harvest: &'a Harvest,
+}
+
+impl<T: Element> Inserts<T> for Live<T> {
+    fn changes(&self) -> &Arc<Changes<T>> {
+        &self.changes
+    }
+
+    fn linker(&self) -> Linker {
+        Linker::new(self.space, self.options.link, Joining::DeltaPrune)
+    }
+
+    fn commit(&self, linker: &mut Linker, linked: &Linked<'_, T>) -> Inserted {
+        self.commit_insert(linker, linked)
+    }
 }
 
 impl<T: Element> Live<T> {
@@ -47,15 +82,11 @@ impl<T: Element> Live<T> {
     ///
     /// # Errors
     /// The log cannot be written, or there is no place left; nothing has changed.
-    pub(crate) fn commit_insert(
-        &self,
-        linker: &mut Linker,
-        linked: &Linked<'_, T>,
-    ) -> Result<(Outcome, Option<Lsn>), UpdateError> {
+    fn commit_insert(&self, linker: &mut Linker, linked: &Linked<'_, T>) -> Inserted {
         let mut writer = self.writer.lock();
-        let existing = writer.node_of(linked.key);
-        if existing.is_some() && !linked.replace {
-            return Ok((Outcome::Taken, None));
+        let (existing, taken) = (writer.node_of(linked.key), writer.has(linked.key));
+        if taken && !linked.replace {
+            return Ok(Committed::TAKEN);
         }
         let is_live = |writer: &Writer<T>, id: u32| writer.view.is_live(id) && Some(id) != existing;
         let mut list: Vec<u32> = linker.list().iter().copied().filter(|&id| is_live(&writer, id)).collect();
@@ -88,7 +119,8 @@ impl<T: Element> Live<T> {
         };
         writer.insert(&new);
         Figures::add(&self.figures.updates, 1);
-        Ok((if existing.is_some() { Outcome::Replaced } else { Outcome::Inserted }, Some(lsn)))
+        let outcome = if taken { Outcome::Replaced } else { Outcome::Inserted };
+        Ok(Committed { outcome, node: Some(node), lsn: Some(lsn) })
     }
 
     /// Whose lists take the new node, and who makes room. What was decided on a list that has changed since is decided

@@ -4,6 +4,9 @@ use crate::figures::{Figures, LiveFigures};
 use crate::live::Live;
 use gleann_vector::Element;
 
+/// Temporary indexes that may wait to be merged: every search looks at each.
+const MOST_BUFFERS: usize = 3;
+
 impl<T: Element> Live<T> {
     /// Memory of what has changed since the last checkpoint, in bytes.
     fn overlay_bytes(&self) -> usize {
@@ -13,12 +16,20 @@ impl<T: Element> Live<T> {
 
     /// Whether so much has changed that it should be written out.
     pub fn is_checkpoint_due(&self) -> bool {
-        self.overlay_bytes() >= self.options.overlay_bytes
+        self.overlay_bytes() >= self.options.overlay_bytes || self.is_merge_due()
+    }
+
+    /// Whether a temporary index is full enough to be merged into the graph.
+    pub fn is_merge_due(&self) -> bool {
+        let writer = self.writer.lock();
+        writer.buffers.iter().map(|held| held.buffer.index().len()).sum::<usize>()
+            >= self.options.buffer_vectors
     }
 
     /// Waits for the checkpoint under way if twice as much has changed as should: memory stays bounded.
     pub fn wait_for_room(&self) {
-        if self.overlay_bytes() >= 2 * self.options.overlay_bytes {
+        let buffers = self.writer.lock().buffers.len();
+        if self.overlay_bytes() >= 2 * self.options.overlay_bytes || buffers > MOST_BUFFERS {
             drop(self.maintenance.lock());
         }
     }
@@ -26,7 +37,7 @@ impl<T: Element> Live<T> {
     /// Share of the graph's nodes that are deleted.
     pub fn dead_share(&self) -> f64 {
         let writer = self.writer.lock();
-        let all = writer.keys.len() as u64 + writer.dead;
+        let all = writer.live() as u64 + writer.dead;
         if all == 0 { 0.0 } else { writer.dead as f64 / all as f64 }
     }
 
@@ -35,16 +46,19 @@ impl<T: Element> Live<T> {
         let overlay_bytes = self.overlay_bytes() as u64;
         let block_bytes = self.pages.layout().block_bytes() as u64;
         let writer = self.writer.lock();
+        let buffered = writer.buffers.iter().map(|held| held.slots.len() as u64).sum::<u64>();
+        let buffers: usize = writer.buffers.iter().map(|held| held.buffer.index().memory_bytes()).sum();
         let of = Figures::of;
         let table = 4 * writer.view.table.blocks();
         LiveFigures {
-            live: writer.keys.len() as u64,
+            live: writer.live() as u64,
             dead: writer.dead,
             free: writer.placement.free() as u64,
-            pending: writer.view.overlays.iter().map(|overlay| overlay.len() as u64).sum(),
+            pending: writer.view.overlays.iter().map(|overlay| overlay.len() as u64).sum::<u64>() + buffered,
             overlay_bytes,
             memory_bytes: overlay_bytes
                 + (writer.view.nodes.memory_bytes() + writer.keys.memory_bytes()) as u64
+                + buffers as u64
                 + table,
             log_bytes: self.wal.bytes(),
             index_bytes: u64::from(self.pages.file_blocks()) * block_bytes,

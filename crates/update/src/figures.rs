@@ -32,7 +32,7 @@ pub struct LiveFigures {
     pub dead: u64,
     /// Places for nodes that hold nothing.
     pub free: u64,
-    /// Vectors that are in memory only (and in the log).
+    /// Vectors that are in memory only (and in the log): in temporary indexes, or in the graph but not on disk.
     pub pending: u64,
     /// Memory of what has changed since the last checkpoint, in bytes.
     pub overlay_bytes: u64,

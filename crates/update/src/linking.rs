@@ -38,7 +38,7 @@ pub enum Verdict {
 
 /// How full lists take a new neighbour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Full {
+pub enum Joining {
     /// DeltaPrune says who makes room (OdinANN).
     DeltaPrune,
     /// They grow, and are pruned when they are written (FreshDiskANN's patch phase).
@@ -50,7 +50,7 @@ pub enum Full {
 pub struct Linker {
     space: PruneSpace,
     params: LinkParams,
-    full: Full,
+    joining: Joining,
     phase: Phase,
     prune: Prune,
     /// The new vector, then the candidates, nearest first.
@@ -80,11 +80,11 @@ enum Phase {
 
 impl Linker {
     /// Nothing linked yet.
-    pub fn new(space: PruneSpace, params: LinkParams, full: Full) -> Self {
+    pub fn new(space: PruneSpace, params: LinkParams, joining: Joining) -> Self {
         Self {
             space,
             params,
-            full,
+            joining,
             phase: Phase::Done,
             prune: Prune::new(),
             rows: EmbeddedRows::new(space),
@@ -209,13 +209,15 @@ impl Linker {
         overlays: &[Arc<Overlay>],
     ) -> Verdict {
         let degree = self.params.degree;
-        if self.full == Full::Gather {
+        if self.joining == Joining::Gather {
             return Verdict::Room;
         }
         current_list((harvest, position), overlays, degree, &mut self.current);
         if self.current.len() < degree {
             return Verdict::Room;
         }
+        // All at once: they lie anywhere in memory.
+        self.current.iter().for_each(|&id| nodes.codes().prefetch(id));
         self.members.clear();
         self.members.push(harvest.vector::<T>(position));
         for &id in &self.current {

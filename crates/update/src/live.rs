@@ -2,10 +2,10 @@
 
 use crate::areas::read_area;
 use crate::backend::Backend;
+use crate::buffer::Buffer;
 use crate::error::UpdateError;
 use crate::figures::Figures;
 use crate::key_map::KeyMap;
-use crate::linking::{Full, Linker};
 use crate::operation::Operation;
 use crate::pages::{Pages, PagesPlace};
 use crate::params::LinkParams;
@@ -48,6 +48,8 @@ pub struct LiveOptions {
     pub link: LinkParams,
     /// Memory for changes since the last checkpoint, in bytes: past it, a checkpoint is due.
     pub overlay_bytes: usize,
+    /// Vectors that a temporary index takes before it is merged.
+    pub buffer_vectors: usize,
     /// Bytes of a segment of the log.
     pub segment_bytes: u64,
 }
@@ -132,13 +134,21 @@ impl<T: Element> Live<T> {
             durability: options.durability,
         };
         let figures = Figures::default();
-        let mut replay =
-            Replay { writer: &mut writer, layout: &layout, codebook: &codebook, code: Vec::new() };
+        let distance = Distance::new(metric, layout.dim());
+        let new_buffer = || Buffer::new(distance.clone(), space, &options);
+        let mut replay = Replay {
+            writer: &mut writer,
+            layout: &layout,
+            codebook: &codebook,
+            code: Vec::new(),
+            new_buffer: &new_buffer,
+        };
         let wal = Wal::open(volume.clone(), wal_options, &mut |lsn, record| {
             let path = volume.path("wal-*.gln");
             let damaged = |found| UpdateError::Damaged { path, found: format!("record {}: {found}", lsn.0) };
             replay.apply(record).map_err(damaged)
         })?;
+        writer.buffers.iter().for_each(|held| held.buffer.index().link_from(0));
         writer.publish();
         let empty = Codes::new(Matrix::zeroed(0, codebook.chunks()), &codebook).expect("no code is wrong");
         let index = SearchIndex {
@@ -181,18 +191,13 @@ impl<T: Element> Live<T> {
         self.index.estimates.codebook().expect("a live index has codes")
     }
 
-    /// The memory for linking one insert after the other into the graph.
-    pub fn linker(&self) -> Linker {
-        Linker::new(self.space, self.options.link, Full::DeltaPrune)
-    }
-
     /// Deletes the vector of a key. [`Live::settled`] says when that is to last.
     ///
     /// # Errors
     /// The log cannot be written; nothing has changed.
     pub fn delete(&self, key: u64) -> Result<(Delete, Option<Lsn>), UpdateError> {
         let mut writer = self.writer.lock();
-        if writer.node_of(key).is_none() {
+        if !writer.has(key) {
             return Ok((Delete::NotFound, None));
         }
         let mut record = Vec::new();
@@ -225,6 +230,11 @@ impl<T: Element> Live<T> {
     pub fn get(&self, key: u64) -> Result<Option<Vec<T>>, UpdateError> {
         let (node, view) = {
             let writer = self.writer.lock();
+            for held in &writer.buffers {
+                if let Some(&slot) = held.slots.get(&key) {
+                    return Ok(Some(held.buffer.index().vector(slot).to_vec()));
+                }
+            }
             let Some(node) = writer.node_of(key) else { return Ok(None) };
             (node, writer.view.clone())
         };
@@ -289,6 +299,7 @@ struct Replay<'a, T: Element> {
     layout: &'a Layout,
     codebook: &'a Codebook,
     code: Vec<u8>,
+    new_buffer: &'a dyn Fn() -> Buffer<T>,
 }
 
 impl<T: Element> Replay<'_, T> {
@@ -302,8 +313,10 @@ impl<T: Element> Replay<'_, T> {
                 self.writer.remove(key);
                 Ok(())
             }
-            Operation::Put { .. } => {
-                Err("a put stands in the log of an index without temporary index".into())
+            Operation::Put { key, vector } => {
+                let vector: Vec<T> = bytemuck::pod_collect_to_vec(vector);
+                self.writer.put(key, &vector, self.new_buffer);
+                Ok(())
             }
             Operation::Insert { key, node, list, links, vector } => {
                 self.insert(&NewNode { key, node, list: &list, links: &links, vector, code: &[] })

@@ -70,7 +70,7 @@ impl<'a> Operation<'a> {
                 into.extend(node.to_le_bytes());
                 into.extend(short(list.len()));
                 into.extend(short(links.len()));
-                into.extend(list.iter().flat_map(|id| id.to_le_bytes()));
+                list.iter().for_each(|id| into.extend_from_slice(&id.to_le_bytes()));
                 for (node, link) in links {
                     into.extend(node.to_le_bytes());
                     into.extend(link.leaves.unwrap_or(NONE).to_le_bytes());

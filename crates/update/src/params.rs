@@ -13,18 +13,19 @@ pub struct LinkParams {
     pub candidates: usize,
     /// L: pool of the search for them.
     pub list: usize,
+    /// What of a page that search uses: all of it where pages hold what belongs together.
+    pub expansion: Expansion,
 }
 
 impl LinkParams {
-    /// The search of an insert. It begins at the navigation graph if there is one, and uses whole pages, for whatever has
-    /// been read may be a neighbour.
+    /// The search of an insert. It begins at the navigation graph if there is one.
     pub fn search(&self, mem_graph: bool) -> SearchOptions {
         SearchOptions {
             list: self.list,
             kind: SearchKind::Beam,
             width: Width::Fixed(8),
             entry: if mem_graph { Entry::MEM_GRAPH } else { Entry::Medoid },
-            expansion: Expansion::Page { share_pct: 100 },
+            expansion: self.expansion,
             stop: Stop::Exhausted,
             deadline: None,
         }

@@ -4,7 +4,7 @@
 
 use crate::error::UpdateError;
 use crate::figures::Figures;
-use crate::linking::Full;
+use crate::linking::Joining;
 use crate::live::Live;
 use crate::pages::Commit;
 use crate::repair::{RepairJob, RepairParams, RepairPolicy, RepairSource};
@@ -34,7 +34,7 @@ pub(crate) struct Rewriter<'a, T: Element> {
     /// What goes there, oldest first.
     pub(crate) frozen: Vec<Arc<Overlay>>,
     /// How links join full lists.
-    pub(crate) full: Full,
+    pub(crate) joining: Joining,
     pub(crate) nodes: Arc<NodeTable>,
     /// What each place held when the pass began; `Free` behind the end.
     pub(crate) states: Vec<NodeState>,
@@ -203,15 +203,15 @@ impl<T: Element> Rewriter<'_, T> {
     }
 
     fn join_all(&self, list: &mut Vec<u32>, links: &[Link]) {
-        match self.full {
-            Full::Gather => {
+        match self.joining {
+            Joining::Gather => {
                 for link in links {
                     if !list.contains(&link.joins) {
                         list.push(link.joins);
                     }
                 }
             }
-            Full::DeltaPrune => {
+            Joining::DeltaPrune => {
                 let mut length = list.len();
                 list.resize(self.layout().degree(), 0);
                 links.iter().for_each(|&link| join(list, &mut length, link));

@@ -1,14 +1,13 @@
 //! Runs inserts one core can: searches for their neighbours interleaved, each linked and committed when its search has
 //! ended. What a worker thread does in a loop, and a test in virtual time.
 
-use crate::direct::{Linked, Outcome};
+use crate::direct::{Committed, Linked};
 use crate::error::UpdateError;
 use crate::figures::Figures;
 use crate::linking::Linker;
 use crate::live::Live;
-use crate::wal::Lsn;
 use gleann_lios::Step;
-use gleann_search::{Driver, Harvest, Query, SearchError, SearchOptions, ToInsert, Turn};
+use gleann_search::{Changes, Driver, Harvest, Query, SearchError, SearchOptions, ToInsert, Turn};
 use gleann_storage::{BlockReader, Clock, PageIo, ReadTarget};
 use gleann_vector::Element;
 use std::sync::Arc;
@@ -27,12 +26,28 @@ pub struct InsertJob<T, J> {
     pub job: J,
 }
 
-/// What an insert came to, and what to wait for until it lasts.
-pub type Inserted = Result<(Outcome, Option<Lsn>), UpdateError>;
+/// What an insert came to.
+pub type Inserted = Result<Committed, UpdateError>;
+
+/// Where inserts go.
+pub trait Inserts<T: Element>: Send + Sync {
+    /// What the searches for neighbours see.
+    fn changes(&self) -> &Arc<Changes<T>>;
+
+    /// The memory for linking one vector after the other.
+    fn linker(&self) -> Linker;
+
+    /// Takes a vector whose linking `linker` has computed.
+    ///
+    /// # Errors
+    /// It could not be taken; nothing has changed.
+    fn commit(&self, linker: &mut Linker, linked: &Linked<'_, T>) -> Inserted;
+}
 
 /// The inserts of one core.
 pub struct Runner<T: Element, Io: PageIo, C: Clock, J> {
     live: Arc<Live<T>>,
+    inserts: Arc<dyn Inserts<T>>,
     driver: Driver<ToInsert<T>, Io, C, InsertJob<T, J>>,
     linker: Linker,
     search: SearchOptions,
@@ -42,6 +57,16 @@ pub struct Runner<T: Element, Io: PageIo, C: Clock, J> {
 impl<T: Element, Io: PageIo, C: Clock, J> Runner<T, Io, C, J> {
     /// A runner of at most `slots` (≥ 1) inserts at a time over `io`, which reads the index's block file.
     pub fn new(live: Arc<Live<T>>, io: Io, clock: C, slots: usize) -> Self {
+        Self::into(live.clone(), live, (io, clock), slots)
+    }
+
+    /// A runner whose inserts go elsewhere than into the graph that everybody sees.
+    pub(crate) fn into(
+        live: Arc<Live<T>>,
+        inserts: Arc<dyn Inserts<T>>,
+        (io, clock): (Io, C),
+        slots: usize,
+    ) -> Self {
         let index = live.index().clone();
         let target = ReadTarget {
             file: live.pages.path().into(),
@@ -49,9 +74,9 @@ impl<T: Element, Io: PageIo, C: Clock, J> Runner<T, Io, C, J> {
             blocks: u64::MAX,
         };
         let search = live.options.link.search(index.entry.mem_graph.is_some());
-        let to_insert = ToInsert { index, changes: live.changes.clone() };
+        let to_insert = ToInsert { index, changes: inserts.changes().clone() };
         let driver = Driver::new(Arc::new(to_insert), BlockReader::new(io, target), clock, slots);
-        Self { linker: live.linker(), live, driver, search, ended: Vec::new() }
+        Self { linker: inserts.linker(), inserts, live, driver, search, ended: Vec::new() }
     }
 
     /// Whether another insert can be started.
@@ -93,11 +118,11 @@ impl<T: Element, Io: PageIo, C: Clock, J> Runner<T, Io, C, J> {
     }
 
     fn link(&mut self, linked: &Linked<'_, T>) -> Inserted {
-        let Self { live, linker, .. } = self;
+        let Self { live, inserts, linker, .. } = self;
         let before = linker.comparisons();
         linker.start(linked.vector, linked.harvest, live.codebook());
         while linker.step::<T>(linked.harvest, live.codebook(), &mut || false) == Step::More {}
-        let outcome = live.commit_insert(linker, linked);
+        let outcome = inserts.commit(linker, linked);
         Figures::add(&live.figures.comparisons, linker.comparisons() - before);
         outcome
     }

@@ -1,13 +1,14 @@
 //! The state that changes with every operation, behind one lock: who has which key, which places are free, and the
 //! version that searches take.
 
+use crate::buffer::Buffer;
 use crate::key_map::KeyMap;
 use crate::operation::Operation;
 use crate::placement::Placement;
 use gleann_search::{Changes, Link, NodeState, NodeTable, Overlay, Unmerged, Version, View};
 use gleann_storage::{Layout, NewRecord, PageTable, encode_record};
 use gleann_vector::Element;
-use smallvec::SmallVec;
+use hashbrown::HashMap;
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
@@ -20,13 +21,20 @@ pub(crate) struct Writer<T: Element> {
     pub(crate) keys: KeyMap,
     pub(crate) placement: Placement,
     pub(crate) view: View,
-    pub(crate) unmerged: SmallVec<[Arc<dyn Unmerged<T>>; 2]>,
+    /// Vectors that are not in the graph, oldest first; the last takes new ones.
+    pub(crate) buffers: Vec<Held<T>>,
     /// Deleted nodes of the graph that lists still name.
     pub(crate) dead: u64,
     changes: Arc<Changes<T>>,
     /// Places that are free once nobody reads by a table any more, oldest first.
     retired: VecDeque<(Weak<PageTable>, Vec<u32>)>,
     layout: Layout,
+}
+
+/// Vectors that are not in the graph, and which of them has a key.
+pub(crate) struct Held<T: Element> {
+    pub(crate) buffer: Arc<Buffer<T>>,
+    pub(crate) slots: HashMap<u64, u32>,
 }
 
 /// A node that enters the graph.
@@ -44,14 +52,13 @@ impl<T: Element> Writer<T> {
         let places = (view.table.records().len() * layout.records_per_block()) as u32;
         let placement = Placement::new(layout, places, |id| view.nodes.state(id) == NodeState::Free);
         let dead = (0..places).filter(|&id| view.nodes.state(id) == NodeState::Dead).count() as u64;
-        let unmerged = SmallVec::new();
-        Self { keys, placement, view, unmerged, dead, changes, retired: VecDeque::new(), layout }
+        Self { keys, placement, view, buffers: Vec::new(), dead, changes, retired: VecDeque::new(), layout }
     }
 
     /// Lets searches that begin from now on see the state as it is.
     pub(crate) fn publish(&self) {
-        let version = Version { view: Arc::new(self.view.clone()), unmerged: self.unmerged.clone() };
-        self.changes.publish(version);
+        let unmerged = self.buffers.iter().map(|held| held.buffer.clone() as Arc<dyn Unmerged<T>>).collect();
+        self.changes.publish(Version { view: Arc::new(self.view.clone()), unmerged });
     }
 
     /// What the graph holds of each place.
@@ -126,8 +133,44 @@ impl<T: Element> Writer<T> {
         new.links.iter().for_each(|&(node, link)| overlay.link(node, link));
     }
 
-    /// Takes the node of a key out of the results of searches; whether there was one.
+    /// Whether a key is taken.
+    pub(crate) fn has(&self, key: u64) -> bool {
+        self.node_of(key).is_some() || self.buffers.iter().any(|held| held.slots.contains_key(&key))
+    }
+
+    /// Number of vectors.
+    pub(crate) fn live(&self) -> usize {
+        self.keys.len() + self.buffers.iter().map(|held| held.slots.len()).sum::<usize>()
+    }
+
+    /// Puts a vector into the buffer that takes new ones, in place of another of its key: its buffer and slot, which is
+    /// still to be linked.
+    pub(crate) fn put(
+        &mut self,
+        key: u64,
+        vector: &[T],
+        new: impl FnOnce() -> Buffer<T>,
+    ) -> (Arc<Buffer<T>>, u32) {
+        self.remove(key);
+        let added = self.buffers.last().and_then(|held| held.buffer.index().add(key, vector).ok());
+        let slot = added.unwrap_or_else(|| {
+            self.buffers.push(Held { buffer: Arc::new(new()), slots: HashMap::new() });
+            self.publish();
+            let last = self.buffers.last().expect("one was added");
+            last.buffer.index().add(key, vector).expect("a new buffer has room")
+        });
+        let held = self.buffers.last_mut().expect("one took the vector");
+        held.slots.insert(key, slot);
+        (held.buffer.clone(), slot)
+    }
+
+    /// Takes the vector of a key out of the results of searches; whether there was one.
     pub(crate) fn remove(&mut self, key: u64) -> bool {
+        for held in &mut self.buffers {
+            if let Some(slot) = held.slots.remove(&key) {
+                return held.buffer.index().delete(slot);
+            }
+        }
         let Some(node) = self.keys.remove(&self.view.nodes, key) else { return false };
         self.view.nodes.mark(node, NodeState::Dead);
         self.dead += 1;

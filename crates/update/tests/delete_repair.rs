@@ -167,11 +167,12 @@ const DIM: usize = 32;
 
 fn built(vectors: &Matrix<f32>, metric: Metric) -> Built {
     let params = BuildParams { degree: 24, list: 50, ..BuildParams::default() };
-    let graph = build(vectors, &BuildDistance::new(metric, vectors), &params, &Silent).unwrap();
-    let codebook = Codebook::train(vectors, PqParams::new(metric, 16), &Silent).unwrap();
+    let graph =
+        build(vectors, &BuildDistance::new(metric, vectors), &params, &Silent).expect("nobody cancels");
+    let codebook = Codebook::train(vectors, PqParams::new(metric, 16), &Silent).expect("nobody cancels");
     let mut codes = Matrix::zeroed(vectors.rows(), codebook.chunks());
     codebook.encode_rows(vectors.as_slice(), codes.as_mut_slice());
-    let codes = Codes::new(codes, &codebook).unwrap();
+    let codes = Codes::new(codes, &codebook).expect("codes of this codebook");
     let dead = vec![false; vectors.rows()];
     Built { graph, codebook, codes, dead }
 }

@@ -1,6 +1,7 @@
 //! A live index: updates from any thread, run by workers of their own beside the cores that search.
 
 mod create;
+mod disks;
 mod lock;
 mod open;
 mod options;

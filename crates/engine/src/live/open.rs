@@ -1,15 +1,17 @@
 //! Opening a live index: its last state, the cores that search it, the workers that update it.
 
 use crate::error::OpenError;
+use crate::live::disks::Disks;
 use crate::live::lock::DirectoryLock;
 use crate::live::options::UpdateOptions;
 use crate::live::stats::UpdateCpu;
 use crate::live::updates::Updates;
-use crate::live::worker::{WorkerSeed, start_keeper, start_worker};
+use crate::live::worker::{Keeper, WorkerSeed, start_worker};
 use crate::load::load_codebook;
 use crate::mem_graph::load_mem_graph;
 use crate::options::OpenOptions;
-use gleann_storage::{IndexDirectory, OsVolume, StorageError};
+use gleann_search::Expansion;
+use gleann_storage::{IndexDirectory, OsVolume, Packing, StorageError};
 use gleann_update::{LinkParams, Live, LiveOptions, LiveParts, SEGMENT_BYTES};
 use gleann_vector::Element;
 use std::fs::File;
@@ -53,11 +55,16 @@ pub(crate) fn open_live<T: Element>(
         alpha: manifest.parameters.alpha,
         candidates: updates.candidates.max(1),
         list: updates.list.max(1),
+        expansion: match manifest.packing {
+            Packing::ById => Expansion::Record,
+            Packing::PageShuffle => Expansion::Page { share_pct: 100 },
+        },
     };
     let live_options = LiveOptions {
         durability: updates.durability,
         link,
         overlay_bytes: updates.memory,
+        buffer_vectors: updates.buffer_vectors.max(1),
         segment_bytes: SEGMENT_BYTES,
     };
     Ok(LiveOpening { live: Arc::new(Live::open(parts, live_options)?), lock, options: updates })
@@ -74,7 +81,15 @@ impl<T: Element> LiveOpening<T> {
             .thread_name(|number| format!("gleann-rewrite-{number}"))
             .build()
             .map_err(|error| failed(error.to_string()))?;
-        let threads = Arc::new(threads);
+        let disks = file.try_clone().and_then(Disks::new).map_err(|error| failed(error.to_string()))?;
+        let disks = Arc::new(disks);
+        let keeper = Keeper {
+            live: live.clone(),
+            disks: disks.clone(),
+            threads,
+            consolidate_share: options.consolidate_share,
+        };
+        let keeper = Arc::new(keeper);
         let (jobs, intake) = flume::bounded(count * options.in_flight.max(1) * QUEUED);
         let (nudge, nudges) = flume::bounded(1);
         let cpu = Arc::new(UpdateCpu::new(count));
@@ -82,16 +97,15 @@ impl<T: Element> LiveOpening<T> {
             live: live.clone(),
             jobs: Some(jobs),
             nudge: Some(nudge.clone()),
-            threads: threads.clone(),
+            keeper: Some(keeper.clone()),
             joins: Vec::new(),
-            consolidate_share: options.consolidate_share,
             cpu: cpu.clone(),
             lock,
         };
         for number in 0..count {
             let seed = WorkerSeed {
                 live: live.clone(),
-                file: file.try_clone().map_err(|error| failed(error.to_string()))?,
+                disks: disks.clone(),
                 jobs: intake.clone(),
                 nudge: nudge.clone(),
                 in_flight: options.in_flight.max(1),
@@ -99,8 +113,7 @@ impl<T: Element> LiveOpening<T> {
             };
             updates.joins.push(start_worker(number, seed).map_err(|error| failed(error.to_string()))?);
         }
-        let keeper = start_keeper(live, nudges, (threads, options.consolidate_share));
-        updates.joins.push(keeper.map_err(|error| failed(error.to_string()))?);
+        updates.joins.push(keeper.start(nudges).map_err(|error| failed(error.to_string()))?);
         Ok(updates)
     }
 }

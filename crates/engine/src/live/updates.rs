@@ -2,7 +2,7 @@
 
 use crate::live::lock::DirectoryLock;
 use crate::live::stats::{LiveStats, UpdateCpu};
-use crate::live::worker::{Job, Reply};
+use crate::live::worker::{Job, Keeper, Reply};
 use gleann_update::{Delete, Insert, Inserted, Live, Outcome, Rewrite, UpdateError, Upsert};
 use gleann_vector::{Element, check_finite};
 use std::any::Any;
@@ -15,9 +15,8 @@ pub(crate) struct Updates<T: Element> {
     /// None once it is closing.
     pub(crate) jobs: Option<flume::Sender<Job<T>>>,
     pub(crate) nudge: Option<flume::Sender<()>>,
-    pub(crate) threads: Arc<rayon::ThreadPool>,
+    pub(crate) keeper: Option<Arc<Keeper<T>>>,
     pub(crate) joins: Vec<JoinHandle<()>>,
-    pub(crate) consolidate_share: f64,
     pub(crate) cpu: Arc<UpdateCpu>,
     pub(crate) lock: DirectoryLock,
 }
@@ -40,6 +39,9 @@ impl<T: Element> Updates<T> {
         replace: bool,
     ) -> Vec<Result<Outcome, UpdateError>> {
         let dim = self.live.index().layout.dim();
+        if self.live.is_buffered() {
+            return self.put_buffered(keys, vectors, replace);
+        }
         let waiting: Vec<Result<flume::Receiver<Inserted>, UpdateError>> = keys
             .iter()
             .enumerate()
@@ -50,19 +52,42 @@ impl<T: Element> Updates<T> {
             .collect();
         let outcomes: Vec<Inserted> =
             waiting.into_iter().map(|waiting| waiting?.recv().unwrap_or(Err(UpdateError::Closed))).collect();
-        // One wait for all: what comes last is durable last.
-        let last = outcomes.iter().filter_map(|outcome| outcome.as_ref().ok()?.1).max();
-        let settled = self.live.settled(last);
-        outcomes.into_iter().map(|outcome| settled.clone().and(Ok(outcome?.0))).collect()
+        self.settle(outcomes)
     }
 
-    fn send(&self, key: u64, vector: &[T], replace: bool) -> Result<flume::Receiver<Inserted>, UpdateError> {
+    /// Puts vectors into the temporary index, by the calling thread.
+    fn put_buffered(&self, keys: &[u64], vectors: &[T], replace: bool) -> Vec<Result<Outcome, UpdateError>> {
+        let dim = self.live.index().layout.dim();
+        let mut outcomes = Vec::with_capacity(keys.len());
+        for (at, &key) in keys.iter().enumerate() {
+            let vector = vectors.get(at * dim..(at + 1) * dim).unwrap_or(&[]);
+            outcomes.push(self.check(key, vector).and_then(|()| self.live.put(key, vector, replace)));
+            if self.live.is_merge_due() {
+                self.nudge_if_due();
+                self.live.wait_for_room();
+            }
+        }
+        self.settle(outcomes)
+    }
+
+    /// Waits until all of it lasts: what comes last is durable last.
+    fn settle(&self, outcomes: Vec<Inserted>) -> Vec<Result<Outcome, UpdateError>> {
+        let last = outcomes.iter().filter_map(|outcome| outcome.as_ref().ok()?.lsn).max();
+        let settled = self.live.settled(last);
+        outcomes.into_iter().map(|outcome| settled.clone().and(Ok(outcome?.outcome))).collect()
+    }
+
+    fn check(&self, key: u64, vector: &[T]) -> Result<(), UpdateError> {
         let dim = self.live.index().layout.dim();
         let wrong = |found: String| UpdateError::Vector { key, found };
         if vector.len() != dim {
             return Err(wrong(format!("it has {} dimensions, the index has {dim}", vector.len())));
         }
-        check_finite(vector, dim, 0).map_err(|error| wrong(error.to_string()))?;
+        check_finite(vector, dim, 0).map_err(|error| wrong(error.to_string()))
+    }
+
+    fn send(&self, key: u64, vector: &[T], replace: bool) -> Result<flume::Receiver<Inserted>, UpdateError> {
+        self.check(key, vector)?;
         let (reply, inserted): (Reply, _) = flume::bounded(1);
         let job = Job { key, vector: vector.to_vec(), replace, job: reply };
         let jobs = self.jobs.as_ref().ok_or(UpdateError::Closed)?;
@@ -72,7 +97,7 @@ impl<T: Element> Updates<T> {
 
     fn nudge_if_due(&self) {
         if let Some(nudge) = &self.nudge
-            && (self.live.dead_share() >= self.consolidate_share || self.live.is_checkpoint_due())
+            && self.keeper.as_ref().is_some_and(|keeper| keeper.is_due())
         {
             // One nudge that waits is enough.
             let _ = nudge.try_send(());
@@ -94,7 +119,7 @@ impl<T: Element> AnyUpdates for Updates<T> {
     }
 
     fn rewrite(&self, rewrite: Rewrite) -> Result<(), UpdateError> {
-        self.threads.install(|| self.live.checkpoint(rewrite))
+        self.keeper.as_ref().ok_or(UpdateError::Closed)?.rewrite(rewrite)
     }
 
     fn stats(&self) -> LiveStats {
@@ -117,6 +142,11 @@ impl<T: Element> Drop for Updates<T> {
         self.nudge = None;
         for join in self.joins.drain(..) {
             let _ = join.join();
+        }
+        if let Some(disks) = self.keeper.take().and_then(Arc::into_inner).map(|keeper| keeper.disks)
+            && let Some(disks) = Arc::into_inner(disks)
+        {
+            disks.close();
         }
         if let Err(error) = self.live.flush() {
             log::error!("the log could not be made durable while the index was closed: {error}");

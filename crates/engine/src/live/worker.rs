@@ -1,21 +1,17 @@
 //! The threads of updates: workers that run inserts, and the one that makes checkpoints due.
 
 use crate::executor::WallClock;
-use crate::io::{BlockingPool, Device, RingIo, probe_ring};
+use crate::io::Device;
+use crate::live::disks::Disks;
 use crate::live::stats::UpdateCpu;
 use gleann_search::Turn;
-use gleann_update::{InsertJob, Inserted, Live, Rewrite, Runner};
+use gleann_update::{InsertJob, Inserted, Live, Rewrite, Runner, UpdateError};
 use gleann_vector::Element;
-use std::fs::File;
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Reads a worker may have in flight.
-const READS: usize = 256;
-/// Threads that read for a worker where io_uring is forbidden.
-const POOL_THREADS: usize = 16;
 const MAX_WAIT: Duration = Duration::from_millis(1);
 
 /// To whom the outcome of an insert goes.
@@ -26,7 +22,7 @@ pub(crate) type Job<T> = InsertJob<T, Reply>;
 /// What a worker needs.
 pub(crate) struct WorkerSeed<T: Element> {
     pub(crate) live: Arc<Live<T>>,
-    pub(crate) file: File,
+    pub(crate) disks: Arc<Disks>,
     pub(crate) jobs: flume::Receiver<Job<T>>,
     /// Tells that something may be due.
     pub(crate) nudge: flume::Sender<()>,
@@ -37,28 +33,11 @@ pub(crate) struct WorkerSeed<T: Element> {
 /// Starts worker `number`.
 pub(crate) fn start_worker<T: Element>(number: usize, seed: WorkerSeed<T>) -> io::Result<JoinHandle<()>> {
     std::thread::Builder::new().name(format!("gleann-update-{number}")).spawn(move || {
-        let (device, pool) = match open_device(&seed.file) {
-            Ok(opened) => opened,
-            Err(error) => {
-                log::error!("an update worker cannot read {:?}: {error}", seed.file);
-                return;
-            }
-        };
-        run(number, seed, device);
-        if let Some(pool) = pool {
-            pool.join();
+        match seed.disks.open() {
+            Ok(device) => run(number, seed, device),
+            Err(error) => log::error!("an update worker has no disk: {error}"),
         }
     })
-}
-
-fn open_device(file: &File) -> io::Result<(Device, Option<BlockingPool>)> {
-    if probe_ring().is_ok()
-        && let Ok(ring) = RingIo::new(file.try_clone()?, READS)
-    {
-        return Ok((Device::Ring(ring), None));
-    }
-    let pool = BlockingPool::start(Arc::new(file.try_clone()?), POOL_THREADS)?;
-    Ok((Device::Pool(pool.core(READS)), Some(pool)))
 }
 
 fn run<T: Element>(number: usize, seed: WorkerSeed<T>, device: Device) {
@@ -96,24 +75,51 @@ fn start<T: Element>(runner: &mut Runner<T, Device, WallClock, Reply>, job: Job<
     }
 }
 
-/// Starts the thread that makes what is due: after a nudge, a checkpoint or a consolidation.
-pub(crate) fn start_keeper<T: Element>(
-    live: Arc<Live<T>>,
-    nudges: flume::Receiver<()>,
-    (threads, consolidate_share): (Arc<rayon::ThreadPool>, f64),
-) -> io::Result<JoinHandle<()>> {
-    std::thread::Builder::new().name("gleann-keeper".into()).spawn(move || {
-        while nudges.recv().is_ok() {
-            let rewrite = if live.dead_share() >= consolidate_share {
-                Rewrite::Repaired
-            } else if live.is_checkpoint_due() {
-                Rewrite::Changes
+/// Writes changes out, and what is buffered into the graph.
+pub(crate) struct Keeper<T: Element> {
+    pub(crate) live: Arc<Live<T>>,
+    pub(crate) disks: Arc<Disks>,
+    pub(crate) threads: rayon::ThreadPool,
+    pub(crate) consolidate_share: f64,
+}
+
+impl<T: Element> Keeper<T> {
+    /// Makes a checkpoint; a buffered index merges.
+    pub(crate) fn rewrite(&self, rewrite: Rewrite) -> Result<(), UpdateError> {
+        self.threads.install(|| {
+            if self.live.is_buffered() {
+                self.live.merge(&|| self.disks.open(), &WallClock::start())
             } else {
-                continue;
-            };
-            if let Err(error) = threads.install(|| live.checkpoint(rewrite)) {
-                log::error!("a checkpoint failed, and is tried again when the next is due: {error}");
+                self.live.checkpoint(rewrite)
             }
+        })
+    }
+
+    /// What is due.
+    fn due(&self) -> Option<Rewrite> {
+        if self.live.dead_share() >= self.consolidate_share {
+            Some(Rewrite::Repaired)
+        } else {
+            self.live.is_checkpoint_due().then_some(Rewrite::Changes)
         }
-    })
+    }
+
+    /// Whether anything is due.
+    pub(crate) fn is_due(&self) -> bool {
+        self.due().is_some()
+    }
+
+    /// Starts the thread that does what is due, after every nudge.
+    pub(crate) fn start(self: &Arc<Self>, nudges: flume::Receiver<()>) -> io::Result<JoinHandle<()>> {
+        let keeper = self.clone();
+        std::thread::Builder::new().name("gleann-keeper".into()).spawn(move || {
+            while nudges.recv().is_ok() {
+                if let Some(due) = keeper.due()
+                    && let Err(error) = keeper.rewrite(due)
+                {
+                    log::error!("a checkpoint failed, and is tried again when the next is due: {error}");
+                }
+            }
+        })
+    }
 }

@@ -89,8 +89,9 @@ pub fn create(volume: &Arc<dyn Volume>, backend: Backend, vectors: &[[f32; DIM]]
 pub fn options(durability: Durability) -> LiveOptions {
     LiveOptions {
         durability,
-        link: LinkParams { degree: DEGREE, alpha: 1.2, candidates: 40, list: 30 },
+        link: LinkParams { degree: DEGREE, alpha: 1.2, candidates: 40, list: 30, expansion: Expansion::Page { share_pct: 100 } },
         overlay_bytes: 1 << 20,
+        buffer_vectors: 40,
         segment_bytes: 4096,
     }
 }
@@ -127,9 +128,9 @@ pub fn insert(
             runner.wait(Duration::from_millis(1));
         }
     }
-    let (outcome, lsn) = result.expect("it has ended")?;
-    live.settled(lsn)?;
-    Ok(outcome)
+    let committed = result.expect("it has ended")?;
+    live.settled(committed.lsn)?;
+    Ok(committed.outcome)
 }
 
 /// The k nearest keys of a query.
