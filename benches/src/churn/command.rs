@@ -10,6 +10,7 @@ use crate::progress::Console;
 use crate::run_bench::environment;
 use anyhow::{Context, Result, ensure};
 use gleann::{Element, ElementType, Silent, VectorFile, check_index};
+use gleann_storage::IndexDirectory;
 use gleann_vector::RowSource;
 use half::f16;
 use std::path::Path;
@@ -78,13 +79,17 @@ fn run_as<T: Element>(args: &ChurnArgs) -> Result<()> {
 
 /// Mean degree and reachability, as a check of the files finds them.
 fn shape_of(dir: &Path) -> Result<Shape> {
+    // The check knows static indexes only.
+    if IndexDirectory::is_live(dir) {
+        return Ok(Shape::default());
+    }
     let check = check_index(dir, &Silent).with_context(|| format!("checking {}", dir.display()))?;
     if let Some(problem) = check.problems.first() {
         ensure!(check.is_sound(), "{}: {problem} (and {} more)", dir.display(), check.problem_count - 1);
     }
     let edges: u64 = check.degrees.iter().zip(0u64..).map(|(count, degree)| count * degree).sum();
     Ok(Shape {
-        mean_degree: edges as f64 / check.rows.max(1) as f64,
+        mean_degree: Some(edges as f64 / check.rows.max(1) as f64),
         unreachable: check.reachable.map(|reachable| check.rows.saturating_sub(reachable)),
     })
 }

@@ -8,11 +8,11 @@ use anyhow::{Result, ensure};
 use gleann::{Element, Metric};
 
 /// What a graph is like, as a check of its files finds it.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Shape {
-    /// Mean number of neighbours.
-    pub mean_degree: f64,
-    /// Vectors that cannot be reached.
+    /// Mean number of neighbours, where the check can tell.
+    pub mean_degree: Option<f64>,
+    /// Vectors that cannot be reached, where the check can tell.
     pub unreachable: Option<u64>,
 }
 
@@ -94,7 +94,7 @@ impl<T: Element> Churn<'_, '_, T> {
 
     fn shaped(&self, mut row: LiveRow, shape: Shape) -> LiveRow {
         row.workload = "churn".to_owned();
-        row.index.mean_degree = Some(shape.mean_degree);
+        row.index.mean_degree = shape.mean_degree;
         row.index.unreachable = shape.unreachable;
         row
     }
@@ -144,7 +144,7 @@ mod tests {
         bench.phase(Work::Change { changes: &fill, settle: &[] }, false).unwrap();
         let question = TruthQuestion { base: &base, queries: &queries, metric: Metric::L2, depth: 20 };
         let mut truth = ChangingTruth::new(question, LiveSet::of_rows(60, 80), &Silent).unwrap();
-        let shape = || Ok(Shape { mean_degree: 12.5, unreachable: Some(0) });
+        let shape = || Ok(Shape { mean_degree: Some(12.5), unreachable: Some(0) });
         let mut churn = Churn {
             bench: &bench,
             truth: &mut truth,

@@ -31,6 +31,9 @@ pub struct LiveArgs {
     /// Memory for changes; past it they are written out in the background
     #[arg(long, default_value = "64MiB", value_parser = parse_bytes)]
     update_memory: u64,
+    /// fresh: vectors that are buffered before they are merged in the background
+    #[arg(long, default_value_t = 30_000, value_parser = clap::value_parser!(u32).range(1..))]
+    buffer_vectors: u32,
     /// Share of deleted vectors past which their places are freed in the background; those of this workload are freed when
     /// it says so
     #[arg(long, default_value = "100%", value_parser = percent)]
@@ -144,6 +147,7 @@ impl LiveArgs {
                 in_flight: self.insert_in_flight as usize,
                 list: self.insert_list as usize,
                 memory: usize::try_from(self.update_memory).unwrap_or(usize::MAX),
+                buffer_vectors: self.buffer_vectors as usize,
                 consolidate_share: self.consolidate_share,
                 ..UpdateOptions::default()
             },
