@@ -13,7 +13,7 @@ use crate::root::Root;
 use crate::wal::{Durability, Lsn, Wal, WalOptions};
 use crate::writer::{NewNode, Writer};
 use gleann_graph::PruneSpace;
-use gleann_quant::{Codebook, Codes};
+use gleann_quant::{Codebook, Codes, Encoder};
 use gleann_search::{
     Cache, Changes, EntryPoints, Estimates, MemGraph, NodeTable, Overlay, SearchIndex, Version, View,
 };
@@ -140,7 +140,8 @@ impl<T: Element> Live<T> {
             writer: &mut writer,
             layout: &layout,
             codebook: &codebook,
-            code: Vec::new(),
+            code: vec![0; codebook.chunks()],
+            encoder: Encoder::new(&codebook),
             new_buffer: &new_buffer,
         };
         let wal = Wal::open(volume.clone(), wal_options, &mut |lsn, record| {
@@ -299,6 +300,7 @@ struct Replay<'a, T: Element> {
     layout: &'a Layout,
     codebook: &'a Codebook,
     code: Vec<u8>,
+    encoder: Encoder,
     new_buffer: &'a dyn Fn() -> Buffer<T>,
 }
 
@@ -337,8 +339,7 @@ impl<T: Element> Replay<'_, T> {
             return Err(format!("node {node} is inserted with neighbours that cannot be"));
         }
         let vector: Vec<T> = bytemuck::pod_collect_to_vec(new.vector);
-        self.code.resize(self.codebook.chunks(), 0);
-        self.codebook.encode_rows(&vector, &mut self.code);
+        self.encoder.encode(self.codebook, &vector, &mut self.code);
         self.writer.insert(&NewNode { code: &self.code, ..*new });
         Ok(())
     }

@@ -252,7 +252,7 @@ impl<T: Element> Inserts<T> for Merging<T> {
     }
 
     fn linker(&self) -> Linker {
-        Linker::new(self.live.space, self.live.options.link, Joining::Gather)
+        Linker::new(self.live.space, self.live.codebook(), self.live.options.link, Joining::Gather)
     }
 
     /// Links a vector into the merge's own overlay.

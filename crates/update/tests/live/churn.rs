@@ -31,7 +31,12 @@ fn distance_of(query: &[f32; D], vector: &[f32; D]) -> f32 {
 }
 
 /// Recall@10 against brute force.
-fn recall(live: &Arc<Live<f32>>, volume: &Arc<dyn Volume>, rows: &BTreeMap<u64, [f32; D]>, list: usize) -> f64 {
+fn recall(
+    live: &Arc<Live<f32>>,
+    volume: &Arc<dyn Volume>,
+    rows: &BTreeMap<u64, [f32; D]>,
+    list: usize,
+) -> f64 {
     let mut hits = 0;
     for number in 0..QUERIES {
         let query = clustered(1 << 40 | number);
@@ -48,7 +53,11 @@ fn churn(backend: Backend) {
     let shape = Shape::new(16, 8, &vectors);
     let volume: Arc<dyn Volume> = Arc::new(SimVolume::new());
     create_shaped(&volume, backend, &shape, &vectors);
-    let options = |durability| gleann_update::LiveOptions { segment_bytes: 1 << 20, buffer_vectors: 400, ..options(durability) };
+    let options = |durability| gleann_update::LiveOptions {
+        segment_bytes: 1 << 20,
+        buffer_vectors: 400,
+        ..options(durability)
+    };
     let live = open_shaped(&volume, &shape, options(Durability::None)).unwrap();
     let mut rows: BTreeMap<u64, [f32; D]> = (0..ROWS).zip(vectors).collect();
     let mut numbers = Numbers(9);
@@ -72,7 +81,11 @@ fn churn(backend: Backend) {
         }
         repair(&live, &volume).unwrap();
         let walked = walk(&live, &volume);
-        eprintln!("{backend} round {round}: {} unreachable, {} places", walked.unreachable.len(), walked.places);
+        eprintln!(
+            "{backend} round {round}: {} unreachable, {} places",
+            walked.unreachable.len(),
+            walked.places
+        );
         assert_eq!(walked.live, rows.len());
         assert!(walked.dangling.is_empty(), "{backend}: {:?}", walked.dangling);
         assert!(walked.unreachable.is_empty(), "{backend}, round {round}");
@@ -84,9 +97,10 @@ fn churn(backend: Backend) {
     let built = open_shaped(&fresh, &shape, options(Durability::None)).unwrap();
     let renumbered: BTreeMap<u64, [f32; D]> = (0..).zip(vectors).collect();
     for (list, before) in lists.into_iter().zip(before) {
-        let (after, anew) =
-            (recall(&live, &volume, &rows, list), recall(&built, &fresh, &renumbered, list));
-        eprintln!("{backend}, list {list}: recall {before:.4} before, {after:.4} after, {anew:.4} built anew");
+        let (after, anew) = (recall(&live, &volume, &rows, list), recall(&built, &fresh, &renumbered, list));
+        eprintln!(
+            "{backend}, list {list}: recall {before:.4} before, {after:.4} after, {anew:.4} built anew"
+        );
         assert!(after > anew - 0.02, "{backend}, list {list}: {after} after churn, {anew} when built anew");
     }
 }

@@ -16,7 +16,8 @@ const SEEDS: [u64; 4] = [0, u64::MAX, 1, 2];
 /// Opens what a power loss has left: what was settled is there, of what was pending the first few; and the index goes on.
 pub fn check_image(image: SimVolume, history: &History, (steps, context): (usize, &str)) {
     let volume: Arc<dyn Volume> = Arc::new(image);
-    let mut session = Session::open(&volume, Model::default()).unwrap_or_else(|error| panic!("{context}: {error}"));
+    let mut session =
+        Session::open(&volume, Model::default()).unwrap_or_else(|error| panic!("{context}: {error}"));
     *session.history() = history.clone();
     session.history.lock().unwrap().decide(&session.live, KEYS, context);
     session.check(context);

@@ -45,7 +45,8 @@ impl Session {
 #[test]
 fn what_comes_after_everything_has_gone_is_linked() {
     for backend in BOTH {
-        for between in [vec![], vec![Step::Checkpoint], vec![Step::Repair], vec![Step::Repair, Step::Reopen]] {
+        for between in [vec![], vec![Step::Checkpoint], vec![Step::Repair], vec![Step::Repair, Step::Reopen]]
+        {
             let mut session = Session::begin(&SimVolume::new(), backend, 250);
             session.all((0..250).map(Step::Delete));
             session.check("all deleted");

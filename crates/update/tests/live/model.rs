@@ -38,7 +38,8 @@ impl Model {
 
     /// Of several models, the place of the one whose keys and vectors the index has.
     pub fn which(models: &[Self], live: &Arc<Live<f32>>, keys: u64, context: &str) -> usize {
-        let get = |key: u64| live.get(key).unwrap().map(|found| (key, <[f32; DIM]>::try_from(found).unwrap()));
+        let get =
+            |key: u64| live.get(key).unwrap().map(|found| (key, <[f32; DIM]>::try_from(found).unwrap()));
         let found = Self((0..keys).filter_map(get).collect());
         let place = models.iter().position(|model| *model == found);
         place.unwrap_or_else(|| panic!("{context}: found {found:?}, expected one of {models:?}"))

@@ -23,7 +23,8 @@ struct Reader {
 impl Reader {
     fn begin(session: &Session, numbers: &mut Numbers) -> Self {
         let query = vector(numbers.below(1 << 40));
-        let expansions = [Expansion::Record, Expansion::Page { share_pct: 100 }, Expansion::Page { share_pct: 0 }];
+        let expansions =
+            [Expansion::Record, Expansion::Page { share_pct: 100 }, Expansion::Page { share_pct: 0 }];
         let kinds = [SearchKind::Beam, SearchKind::Pipe];
         let options = SearchOptions {
             list: 10 + numbers.below(60) as usize,
@@ -52,7 +53,10 @@ impl Reader {
             if !self.touched.contains(&key) {
                 let vector = self.began.0.get(&key);
                 assert!(vector.is_some(), "{context}: key {key} was deleted before the search began");
-                assert!(vector.as_ref().is_some_and(is_its), "{context}: key {key} at {distance}, {vector:?}");
+                assert!(
+                    vector.as_ref().is_some_and(is_its),
+                    "{context}: key {key} at {distance}, {vector:?}"
+                );
             }
         }
         true

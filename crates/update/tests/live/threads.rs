@@ -143,7 +143,8 @@ impl World {
             // Only what no later event had replaced when the search began.
             let first = events.iter().rposition(|event| event.ended < began).unwrap_or(0);
             let can_be = |event: &Event| {
-                event.began < after && event.put.is_some_and(|seed| distance_of(query, &vector(seed)) == distance)
+                event.began < after
+                    && event.put.is_some_and(|seed| distance_of(query, &vector(seed)) == distance)
             };
             let it_is = events[first..].iter().any(can_be);
             assert!(it_is, "key {key} at {distance}, search from {began} to {after}, {events:?}");
@@ -204,7 +205,8 @@ fn run(backend: Backend, duration: Duration) {
             threads.push(("deletes", scope.spawn(move || Stop(&world.stop).after(|| world.delete_on(seed)))));
         }
         for seed in 20..22 {
-            threads.push(("searches", scope.spawn(move || Stop(&world.stop).after(|| world.search_on(seed)))));
+            threads
+                .push(("searches", scope.spawn(move || Stop(&world.stop).after(|| world.search_on(seed)))));
         }
         threads.push(("checkpoints", scope.spawn(|| Stop(&world.stop).after(|| world.checkpoint_on()))));
         let end = Instant::now() + duration;
@@ -216,7 +218,8 @@ fn run(backend: Backend, duration: Duration) {
     });
     assert!(counts.iter().all(|&(_, count)| count > 0), "{counts:?}");
     let last = |key: &Key| key.events.lock().unwrap().last().and_then(|event| event.put);
-    let model = world.keys.iter().enumerate().filter_map(|(key, state)| Some((key as u64, vector(last(state)?))));
+    let model =
+        world.keys.iter().enumerate().filter_map(|(key, state)| Some((key as u64, vector(last(state)?))));
     let model = Model(model.collect());
     model.check(&world.live, &world.volume, "at the end");
     world.live.flush().unwrap();

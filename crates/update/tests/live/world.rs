@@ -100,17 +100,13 @@ impl Static {
     }
 }
 
-pub fn write_static<const D: usize>(
-    volume: &Arc<dyn Volume>,
-    shape: &Shape,
-    vectors: &[[f32; D]],
-) -> Static {
+pub fn write_static<const D: usize>(volume: &Arc<dyn Volume>, shape: &Shape, vectors: &[[f32; D]]) -> Static {
     let layout = shape.layout;
     let rows = vectors.len();
     let mut image = vec![0; layout.file_bytes(rows as u64) as usize];
-    let matrix =
-        if rows == 0 { Matrix::zeroed(0, D) } else { Matrix::from_rows(vectors.as_flattened(), D) };
-    let params = BuildParams { degree: layout.degree(), list: 20.max(2 * layout.degree()), ..BuildParams::default() };
+    let matrix = if rows == 0 { Matrix::zeroed(0, D) } else { Matrix::from_rows(vectors.as_flattened(), D) };
+    let params =
+        BuildParams { degree: layout.degree(), list: 20.max(2 * layout.degree()), ..BuildParams::default() };
     let mut graph =
         gleann_graph::build(&matrix, &BuildDistance::new(Metric::L2, &matrix), &params, &Silent).unwrap();
     let entry = graph.entry();
