@@ -37,6 +37,8 @@ pub struct LiveParts<T: Element> {
     pub codebook: Codebook,
     /// The navigation graph, where it has one.
     pub mem_graph: Option<MemGraph<T>>,
+    /// Called before anybody reads by a new page table: caches of the old one's blocks end here.
+    pub before_switch: Box<dyn Fn() + Send + Sync>,
 }
 
 /// How a live index takes updates.
@@ -85,7 +87,7 @@ pub enum Delete {
 pub struct Live<T: Element> {
     pub(crate) index: Arc<SearchIndex<T>>,
     pub(crate) changes: Arc<Changes<T>>,
-    pub(crate) volume: Arc<dyn Volume>,
+    pub(crate) before_switch: Box<dyn Fn() + Send + Sync>,
     pub(crate) pages: Pages,
     pub(crate) wal: Wal,
     pub(crate) backend: Backend,
@@ -104,7 +106,7 @@ impl<T: Element> Live<T> {
     /// # Errors
     /// A file is missing or damaged, or the system refused.
     pub fn open(parts: LiveParts<T>, options: LiveOptions) -> Result<Self, UpdateError> {
-        let LiveParts { volume, index, layout, metric, codebook, mem_graph } = parts;
+        let LiveParts { volume, index, layout, metric, codebook, mem_graph, before_switch } = parts;
         let place = PagesPlace { volume: volume.clone(), index, layout: layout.block_layout() };
         let (pages, root) = Pages::open(place)?;
         let damaged =
@@ -164,7 +166,7 @@ impl<T: Element> Live<T> {
         Ok(Self {
             index: Arc::new(index),
             changes,
-            volume,
+            before_switch,
             pages,
             wal,
             backend: root.backend,

@@ -182,6 +182,7 @@ impl<T: Element> Live<T> {
         let is_frozen =
             |overlay: &Arc<Overlay>| frozen.overlays.iter().any(|other| Arc::ptr_eq(other, overlay));
         writer.view.overlays.retain(|overlay| !is_frozen(overlay));
+        (self.before_switch)();
         writer.view.table = table;
         writer.view.entry = entry;
         writer.free_places(&frozen.table, gone);
