@@ -4,6 +4,7 @@ mod advise;
 mod build_index;
 mod build_spann;
 mod check_index;
+mod churn;
 mod convert;
 mod dataset;
 mod demo;
@@ -11,6 +12,8 @@ mod export_csv;
 mod export_diskann;
 mod given_graph;
 mod ground_truth;
+mod key_list;
+mod live;
 mod mem_graph_args;
 mod peers;
 mod plot;
@@ -19,10 +22,15 @@ mod progress;
 mod reproduce;
 mod row;
 mod run_bench;
+mod runbook;
 mod sweep;
 mod synthetic;
+mod update_index;
+mod updates;
 
 use clap::Parser;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Approximate nearest-neighbour search on a graph that lives on SSD: builds, workloads, comparisons and plots.
@@ -39,6 +47,8 @@ enum Verb {
     Demo(demo::DemoArgs),
     /// Build a disk index over a vector file
     BuildIndex(Box<build_index::BuildArgs>),
+    /// Insert, replace and delete vectors of a live index; make an index live; have one settle
+    Update(update_index::UpdateArgs),
     /// Verify everything in an index that can be verified
     CheckIndex(check_index::CheckArgs),
     /// Convert data sets of other benchmarks, and vector files into other forms
@@ -55,16 +65,30 @@ enum Verb {
     GroundTruth(ground_truth::TruthArgs),
     /// Say which preset and parameters suit vectors, memory, load and recall
     Advise(advise::AdviseArgs),
-    /// Measure an index, presets, an experiment file, the peers, or the design-space study
+    /// Measure an index, presets, an experiment file, a runbook, updates, the peers, or the design-space study
     RunBench(Box<run_bench::RunBenchArgs>),
     /// Draw results: recall against throughput, latency and reads
     Plot(plot::PlotArgs),
 }
 
+/// Arguments in which `run-bench RUNBOOK.yaml …` names its target: a runbook has other flags than an experiment.
+fn with_target(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let is_runbook = |argument: &OsString| {
+        let ending = Path::new(argument).extension().and_then(OsStr::to_str);
+        ending.is_some_and(|ending| matches!(ending, "yaml" | "yml"))
+    };
+    let runs = arguments.get(1).is_some_and(|verb| verb == "run-bench");
+    if runs && arguments.get(2).is_some_and(is_runbook) {
+        arguments.insert(2, "runbook".into());
+    }
+    arguments
+}
+
 fn main() -> ExitCode {
-    let outcome = match Cli::parse().verb {
+    let outcome = match Cli::parse_from(with_target(std::env::args_os().collect())).verb {
         Verb::Advise(args) => advise::run(args),
         Verb::BuildIndex(args) => build_index::run_build(*args),
+        Verb::Update(args) => update_index::run(args),
         Verb::CheckIndex(args) => check_index::run_check(args),
         Verb::Dataset(args) => dataset::run(args),
         Verb::Convert(args) => convert::run(args),
@@ -82,5 +106,40 @@ fn main() -> ExitCode {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_runbook_needs_no_word_before_it() {
+        let of = |line: &str| {
+            let given = with_target(line.split(' ').map(OsString::from).collect());
+            given.join(OsStr::new(" ")).into_string().unwrap()
+        };
+        assert_eq!(of("x run-bench a/final.yaml --k 5"), "x run-bench runbook a/final.yaml --k 5");
+        for same in [
+            "x run-bench runbook a.yaml",
+            "x run-bench e.toml --out r.yaml",
+            "x plot a.yaml",
+            "x run-bench",
+            "x",
+        ] {
+            assert_eq!(of(same), same);
+        }
+        let cli = Cli::try_parse_from(with_target(
+            ["x", "run-bench", "r.yml", "--backend", "odin", "--list", "50", "--dry-run"]
+                .map(OsString::from)
+                .into(),
+        ));
+        assert!(matches!(cli.unwrap().verb, Verb::RunBench(_)));
+    }
+
+    #[test]
+    fn the_arguments_of_every_verb_are_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
     }
 }

@@ -72,7 +72,11 @@ pub enum Kind {
     Uniform,
 }
 
-fn parse_element(name: &str) -> Result<ElementType, String> {
+/// An element type by its name.
+///
+/// # Errors
+/// There is none of that name.
+pub fn parse_element(name: &str) -> Result<ElementType, String> {
     let known = ElementType::ALL.into_iter().find(|element| element.name() == name);
     known.ok_or_else(|| format!("unknown element type `{name}`; expected f32, f16, u8 or i8"))
 }

@@ -4,7 +4,9 @@ use super::axis::number;
 use super::chart::{Chart, HEIGHT, WIDTH, escape, marker};
 use super::series::Series;
 use crate::row::Row;
+use anyhow::{Context, Result};
 use std::fmt::Write;
+use std::path::Path;
 
 /// Everything a plot shows.
 #[derive(Debug, Clone)]
@@ -31,11 +33,23 @@ pub const LEGEND_LEFT: f64 = 78.0;
 /// Average advance of a 13 px sans-serif glyph, on the generous side.
 const GLYPH: f64 = 7.2;
 
-impl Figure {
-    /// The figure as an SVG file.
-    pub fn to_svg(&self) -> String {
-        let labels: Vec<&str> = self.series.iter().map(|series| series.label.as_str()).collect();
-        let (legend, height) = legend(&labels, 64.0);
+/// Charts below one another, with one legend.
+#[derive(Debug, Clone, Copy)]
+pub struct Sheet<'a> {
+    /// Heading.
+    pub title: &'a str,
+    /// What all series share.
+    pub shared: &'a str,
+    /// Name of every series.
+    pub labels: &'a [&'a str],
+    /// The charts, top to bottom.
+    pub charts: &'a [Chart],
+}
+
+impl Sheet<'_> {
+    /// The sheet as an SVG file.
+    pub fn to_svg(self) -> String {
+        let (legend, height) = legend(self.labels, 64.0);
         let charts_top = 64.0 + height;
         let total = charts_top + HEIGHT * self.charts.len() as f64 + 8.0;
         let mut svg = format!(
@@ -45,12 +59,12 @@ impl Figure {
         let _ = writeln!(
             svg,
             "<text class=\"heading\" x=\"{LEGEND_LEFT}\" y=\"28\">{}</text>",
-            escape(&self.title)
+            escape(self.title)
         );
         let _ = writeln!(
             svg,
             "<text class=\"shared\" x=\"{LEGEND_LEFT}\" y=\"48\">{}</text>",
-            escape(&self.shared)
+            escape(self.shared)
         );
         svg.push_str(&legend);
         for (index, chart) in self.charts.iter().enumerate() {
@@ -58,6 +72,26 @@ impl Figure {
         }
         svg.push_str("</svg>\n");
         svg
+    }
+}
+
+/// Writes a sheet as an SVG file; makes its folder.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_sheet(sheet: Sheet<'_>, out: &Path) -> Result<()> {
+    if let Some(folder) = out.parent() {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make folder {}", folder.display()))?;
+    }
+    std::fs::write(out, sheet.to_svg()).with_context(|| format!("cannot write {}", out.display()))
+}
+
+impl Figure {
+    /// The figure as an SVG file.
+    pub fn to_svg(&self) -> String {
+        let labels: Vec<&str> = self.series.iter().map(|series| series.label.as_str()).collect();
+        Sheet { title: &self.title, shared: &self.shared, labels: &labels, charts: &self.charts }.to_svg()
     }
 
     /// The figure as a page: the charts, and every number in a table.

@@ -6,10 +6,13 @@ use super::load::Load;
 use super::measure::measure;
 use super::presets::{self, PresetArgs};
 use super::table;
+use crate::churn;
 use crate::peers;
 use crate::reproduce;
 use crate::row::{Row, append_rows, read_rows};
+use crate::runbook;
 use crate::sweep::{LISTS, OpenAxes, OpenPoint, SearchAxes, SearchPoint, Sweep};
+use crate::updates;
 use anyhow::{Context, Result, ensure};
 use gleann_storage::{IndexDirectory, IndexKind};
 use std::path::{Path, PathBuf};
@@ -56,7 +59,10 @@ pub struct RunBenchArgs {
 }
 
 /// A positive number.
-pub(super) fn positive(text: &str) -> Result<f64, String> {
+///
+/// # Errors
+/// The text is none.
+pub fn positive(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| *number > 0.0 && number.is_finite());
     number.ok_or_else(|| "expected a positive number".to_owned())
 }
@@ -85,6 +91,12 @@ pub(super) enum Target {
     Device(DeviceArgs),
     /// The figures and tables of the design-space study, with our numbers beside the paper's
     Reproduce(Box<reproduce::ReproduceArgs>),
+    /// Searches without a pause while nothing changes, while vectors go, and while others come
+    Updates(Box<updates::UpdatesArgs>),
+    /// Rounds of deletes and inserts, and what they leave of the index
+    Churn(Box<churn::ChurnArgs>),
+    /// A streaming runbook of big-ann-benchmarks; the word may be left out before a name that ends in .yaml
+    Runbook(Box<runbook::RunbookArgs>),
 }
 
 /// A run with everything decided.
@@ -148,6 +160,9 @@ pub fn run(args: RunBenchArgs) -> Result<()> {
         Some(Target::Peers(args)) => return peers::run(*args),
         Some(Target::Device(args)) => return device::run(args),
         Some(Target::Reproduce(args)) => return reproduce::run(*args),
+        Some(Target::Updates(args)) => return updates::run(*args),
+        Some(Target::Churn(args)) => return churn::run(*args),
+        Some(Target::Runbook(args)) => return runbook::run(*args),
         None => {}
     }
     if let (Some(results), Some(path)) = (&args.check, &args.experiment) {

@@ -12,8 +12,8 @@ mod section;
 mod table;
 mod workload;
 
-pub use command::{Job, Point, RunBenchArgs, points, run, run_job};
-pub use facts::load_average;
+pub use command::{Job, Point, RunBenchArgs, points, positive, run, run_job};
+pub use facts::{environment, load_average};
 pub use load::Load;
 pub use measure::measure;
 pub use section::Section;

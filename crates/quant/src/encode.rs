@@ -11,7 +11,8 @@ use rayon::prelude::*;
 const BLOCKS: usize = 8;
 
 impl Codebook {
-    /// The code of one `row`; the same as [`Codebook::encode_rows`] gives, which is far cheaper a row.
+    /// The code of one `row`; the same as [`Codebook::encode_rows`] gives. For one row after the other there is
+    /// [`Encoder`].
     ///
     /// # Panics
     /// If `row` has not [`Codebook::dim`] components or `code` not [`Codebook::chunks`] bytes.
@@ -28,18 +29,49 @@ impl Codebook {
         let (dim, chunks) = (self.dim(), self.chunks());
         assert!(rows.len().is_multiple_of(dim), "not a whole number of rows");
         assert_eq!(codes.len(), rows.len() / dim * chunks, "rows and codes do not match");
-        let sets: Vec<CentroidSet> = (0..chunks)
-            .map(|chunk| CentroidSet::new(self.centroid_rows(chunk), self.chunk(chunk).len()))
-            .collect();
+        let sets = self.centroid_sets();
         let task = BLOCKS * LANES;
         rows.par_chunks(task * dim).zip(codes.par_chunks_mut(task * chunks)).for_each_init(
             || Scratch::new(dim),
             |scratch, (rows, codes)| scratch.encode(self, &sets, rows, codes),
         );
     }
+
+    fn centroid_sets(&self) -> Vec<CentroidSet> {
+        let set = |chunk| CentroidSet::new(self.centroid_rows(chunk), self.chunk(chunk).len());
+        (0..self.chunks()).map(set).collect()
+    }
+}
+
+/// Encodes one row after the other by the calling thread, with the centroids laid out once.
+#[derive(Debug)]
+pub struct Encoder {
+    sets: Vec<CentroidSet>,
+    scratch: Scratch,
+}
+
+impl Encoder {
+    /// An encoder of `codebook`.
+    pub fn new(codebook: &Codebook) -> Self {
+        Self { sets: codebook.centroid_sets(), scratch: Scratch::new(codebook.dim()) }
+    }
+
+    /// The code of one `row`, the same as [`Codebook::encode_rows`] gives. `codebook` is that of [`Encoder::new`].
+    ///
+    /// # Panics
+    /// If `row` has not [`Codebook::dim`] components or `code` not [`Codebook::chunks`] bytes.
+    pub fn encode<T: Element>(&mut self, codebook: &Codebook, row: &[T], code: &mut [u8]) {
+        assert_eq!(
+            (row.len(), code.len()),
+            (codebook.dim(), codebook.chunks()),
+            "row or code of another size"
+        );
+        self.scratch.encode(codebook, &self.sets, row, code);
+    }
 }
 
 /// Blocks of rows under way, chunk after chunk.
+#[derive(Debug)]
 struct Scratch {
     /// One block, all dimensions.
     block: Vec<Lane>,

@@ -20,6 +20,7 @@ mod train;
 
 pub use codebook::{Codebook, CodebookParts};
 pub use codes::Codes;
+pub use encode::Encoder;
 pub use error::QuantError;
 pub use kmeans::{KMeansParams, kmeans};
 pub use nearest::{nearest, nearest_two, nearest_two_rows};

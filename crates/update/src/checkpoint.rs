@@ -131,6 +131,7 @@ impl<T: Element> Live<T> {
         let is_frozen =
             |overlay: &Arc<Overlay>| frozen.overlays.iter().any(|other| Arc::ptr_eq(other, overlay));
         writer.view.overlays.retain(|overlay| !is_frozen(overlay));
+        (self.before_switch)();
         writer.view.table = table;
         if writer.view.entry == frozen.entry {
             writer.view.entry = entry;

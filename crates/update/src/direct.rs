@@ -70,7 +70,7 @@ impl<T: Element> Inserts<T> for Live<T> {
     }
 
     fn linker(&self) -> Linker {
-        Linker::new(self.space, self.options.link, Joining::DeltaPrune)
+        Linker::new(self.space, self.codebook(), self.options.link, Joining::DeltaPrune)
     }
 
     fn commit(&self, linker: &mut Linker, linked: &Linked<'_, T>) -> Inserted {

@@ -4,7 +4,7 @@
 use crate::params::LinkParams;
 use gleann_graph::{Candidate, DeltaPrune, EmbeddedRows, Prune, PruneParams, PruneSpace, Step as PruneStep};
 use gleann_lios::{Resumable, Step};
-use gleann_quant::Codebook;
+use gleann_quant::{Codebook, Encoder};
 use gleann_search::{Harvest, NodeTable, Overlay, View, join};
 use gleann_vector::Element;
 use std::sync::Arc;
@@ -68,6 +68,7 @@ pub struct Linker {
     delta: DeltaPrune,
     current: Vec<u32>,
     code: Vec<u8>,
+    encoder: Encoder,
     list: Vec<u32>,
     joins: Vec<Join>,
     prune_comparisons: u64,
@@ -82,7 +83,7 @@ enum Phase {
 
 impl Linker {
     /// Nothing linked yet.
-    pub fn new(space: PruneSpace, params: LinkParams, joining: Joining) -> Self {
+    pub fn new(space: PruneSpace, codebook: &Codebook, params: LinkParams, joining: Joining) -> Self {
         Self {
             space,
             params,
@@ -97,7 +98,8 @@ impl Linker {
             centre: Vec::new(),
             delta: DeltaPrune::new(),
             current: Vec::new(),
-            code: Vec::new(),
+            code: vec![0; codebook.chunks()],
+            encoder: Encoder::new(codebook),
             list: Vec::new(),
             joins: Vec::new(),
             prune_comparisons: 0,
@@ -106,8 +108,7 @@ impl Linker {
 
     /// Begins to link `vector` into what its search has met.
     pub fn start<T: Element>(&mut self, vector: &[T], harvest: &Harvest, codebook: &Codebook) {
-        self.code.resize(codebook.chunks(), 0);
-        codebook.encode_rows(vector, &mut self.code);
+        self.encoder.encode(codebook, vector, &mut self.code);
         self.list.clear();
         self.joins.clear();
         self.choose_candidates(harvest);
@@ -195,7 +196,9 @@ impl Linker {
         let position = self.candidates[row as usize - 1];
         let node = harvest.met()[position].node;
         if let Some(view) = harvest.view().cloned() {
-            let links = links_of(&view.overlays, node);
+            // Nothing is decided on how many there are where lists gather all that come.
+            let gathers = self.joining == Joining::Gather;
+            let links = if gathers { 0 } else { links_of(&view.overlays, node) };
             let verdict = self.judge::<T>((harvest, position), codebook, &view.nodes, &view.overlays);
             let (links, verdict) = verdict.map_or((UNDECIDED, Verdict::Refused), |verdict| (links, verdict));
             self.joins.push(Join { node, position, links, verdict });

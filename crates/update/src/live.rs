@@ -13,7 +13,7 @@ use crate::root::Root;
 use crate::wal::{Durability, Lsn, Wal, WalOptions};
 use crate::writer::{NewNode, Writer};
 use gleann_graph::PruneSpace;
-use gleann_quant::{Codebook, Codes};
+use gleann_quant::{Codebook, Codes, Encoder};
 use gleann_search::{
     Cache, Changes, EntryPoints, Estimates, MemGraph, NodeTable, Overlay, SearchIndex, Version, View,
 };
@@ -37,6 +37,8 @@ pub struct LiveParts<T: Element> {
     pub codebook: Codebook,
     /// The navigation graph, where it has one.
     pub mem_graph: Option<MemGraph<T>>,
+    /// Called before anybody reads by a new page table: caches of the old one's blocks end here.
+    pub before_switch: Box<dyn Fn() + Send + Sync>,
 }
 
 /// How a live index takes updates.
@@ -85,7 +87,7 @@ pub enum Delete {
 pub struct Live<T: Element> {
     pub(crate) index: Arc<SearchIndex<T>>,
     pub(crate) changes: Arc<Changes<T>>,
-    pub(crate) volume: Arc<dyn Volume>,
+    pub(crate) before_switch: Box<dyn Fn() + Send + Sync>,
     pub(crate) pages: Pages,
     pub(crate) wal: Wal,
     pub(crate) backend: Backend,
@@ -104,7 +106,7 @@ impl<T: Element> Live<T> {
     /// # Errors
     /// A file is missing or damaged, or the system refused.
     pub fn open(parts: LiveParts<T>, options: LiveOptions) -> Result<Self, UpdateError> {
-        let LiveParts { volume, index, layout, metric, codebook, mem_graph } = parts;
+        let LiveParts { volume, index, layout, metric, codebook, mem_graph, before_switch } = parts;
         let place = PagesPlace { volume: volume.clone(), index, layout: layout.block_layout() };
         let (pages, root) = Pages::open(place)?;
         let damaged =
@@ -140,7 +142,8 @@ impl<T: Element> Live<T> {
             writer: &mut writer,
             layout: &layout,
             codebook: &codebook,
-            code: Vec::new(),
+            code: vec![0; codebook.chunks()],
+            encoder: Encoder::new(&codebook),
             new_buffer: &new_buffer,
         };
         let wal = Wal::open(volume.clone(), wal_options, &mut |lsn, record| {
@@ -163,7 +166,7 @@ impl<T: Element> Live<T> {
         Ok(Self {
             index: Arc::new(index),
             changes,
-            volume,
+            before_switch,
             pages,
             wal,
             backend: root.backend,
@@ -299,6 +302,7 @@ struct Replay<'a, T: Element> {
     layout: &'a Layout,
     codebook: &'a Codebook,
     code: Vec<u8>,
+    encoder: Encoder,
     new_buffer: &'a dyn Fn() -> Buffer<T>,
 }
 
@@ -337,8 +341,7 @@ impl<T: Element> Replay<'_, T> {
             return Err(format!("node {node} is inserted with neighbours that cannot be"));
         }
         let vector: Vec<T> = bytemuck::pod_collect_to_vec(new.vector);
-        self.code.resize(self.codebook.chunks(), 0);
-        self.codebook.encode_rows(&vector, &mut self.code);
+        self.encoder.encode(self.codebook, &vector, &mut self.code);
         self.writer.insert(&NewNode { code: &self.code, ..*new });
         Ok(())
     }

@@ -183,6 +183,7 @@ impl<T: Element> Live<T> {
         let is_frozen =
             |overlay: &Arc<Overlay>| frozen.overlays.iter().any(|other| Arc::ptr_eq(other, overlay));
         writer.view.overlays.retain(|overlay| !is_frozen(overlay));
+        (self.before_switch)();
         writer.view.table = table;
         writer.view.entry = entry;
         writer.free_places(&frozen.table, gone);
@@ -253,7 +254,7 @@ impl<T: Element> Inserts<T> for Merging<T> {
     }
 
     fn linker(&self) -> Linker {
-        Linker::new(self.live.space, self.live.options.link, Joining::Gather)
+        Linker::new(self.live.space, self.live.codebook(), self.live.options.link, Joining::Gather)
     }
 
     /// Links a vector into the merge's own overlay.

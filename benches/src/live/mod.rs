@@ -1,0 +1,36 @@
+//! Indexes that change while they are measured: the set they should hold, its exact neighbours, changes and searches at
+//! once, and the lines that come of it.
+
+mod args;
+mod changes;
+mod choice;
+#[cfg(test)]
+mod fake;
+mod figure;
+mod histogram;
+mod index;
+mod phase;
+mod quiet;
+mod report;
+mod row;
+mod searchers;
+mod session;
+mod set;
+mod table;
+mod target;
+mod truth;
+
+pub use args::{Amount, LiveArgs};
+pub use changes::Change;
+pub use choice::Choice;
+#[cfg(test)]
+pub use fake::FakeIndex;
+pub use phase::{Bench, Measured, Work};
+pub use quiet::{Quiet, Right, quiet_pass};
+pub use report::Report;
+pub use row::{LiveRow, Setup};
+pub use searchers::Asked;
+pub use session::{Folder, Session, SessionArgs, vectors};
+pub use set::LiveSet;
+pub use target::{LiveTarget, Settling};
+pub use truth::{ChangingTruth, TRUTH_DEPTH, TruthQuestion};

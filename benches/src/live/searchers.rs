@@ -1,0 +1,100 @@
+//! Clients that keep an index saturated with searches.
+
+use super::target::LiveTarget;
+use anyhow::{Context, Result};
+use gleann::{Element, SearchOptions, SearchResult};
+use gleann_vector::Matrix;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// What is asked over and over.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a, T: Element> {
+    /// The queries.
+    pub queries: &'a Matrix<T>,
+    /// Neighbours of each.
+    pub k: usize,
+    /// How they are searched.
+    pub options: SearchOptions,
+    /// Clients, each with one search at a time. More than the searches that the index interleaves: there is always one
+    /// that waits.
+    pub clients: usize,
+}
+
+/// One search.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sample {
+    /// Seconds from the beginning of the phase to the answer.
+    pub at: f64,
+    /// Microseconds from its start on a core to its end.
+    pub latency_us: f64,
+    /// Microseconds of them in which it could do nothing but wait for reads.
+    pub stall_us: f64,
+    /// Rounds of reads.
+    pub hops: u32,
+    /// Reads.
+    pub reads: u32,
+}
+
+impl Sample {
+    fn of(result: &SearchResult, at: f64) -> Self {
+        let stats = &result.stats;
+        Self {
+            at,
+            latency_us: stats.latency_ns as f64 / 1e3,
+            stall_us: stats.stall_ns as f64 / 1e3,
+            hops: stats.hops,
+            reads: stats.reads,
+        }
+    }
+}
+
+/// Searches until `work` has ended; what `work` gave, and all searches.
+///
+/// # Errors
+/// `work` or a search fails; a failed search does not end the work, but everything after it.
+pub fn saturate<T: Element, R>(
+    target: &dyn LiveTarget<T>,
+    asked: &Asked<'_, T>,
+    work: impl FnOnce() -> Result<R>,
+) -> Result<(R, Vec<Sample>)> {
+    let (stop, next) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let (begun, outcomes) = (Instant::now(), Mutex::new(Vec::new()));
+    let client = || {
+        let mut samples = Vec::new();
+        let mut ask = || -> Result<()> {
+            while !stop.load(Ordering::Relaxed) {
+                let query = next.fetch_add(1, Ordering::Relaxed) % asked.queries.rows();
+                let result = target.search(asked.queries.row(query), asked.k, &asked.options);
+                let result = result.with_context(|| format!("query {query}"))?;
+                samples.push(Sample::of(&result, begun.elapsed().as_secs_f64()));
+            }
+            Ok(())
+        };
+        let outcome = ask().map(|()| samples);
+        outcomes.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(outcome);
+    };
+    let worked = std::thread::scope(|scope| {
+        for _ in 0..asked.clients {
+            scope.spawn(client);
+        }
+        // However the work ends, the clients do.
+        let _end = StopAtEnd(&stop);
+        work()
+    })?;
+    let mut samples = Vec::new();
+    for outcome in outcomes.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
+        samples.extend(outcome?);
+    }
+    samples.sort_by(|a: &Sample, b| a.at.total_cmp(&b.at));
+    Ok((worked, samples))
+}
+
+struct StopAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for StopAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}

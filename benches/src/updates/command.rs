@@ -1,0 +1,76 @@
+//! Arguments of `run-bench updates`.
+
+use super::run::{Amounts, Run};
+use crate::live::{
+    Amount, Asked, Bench, ChangingTruth, Choice, LiveArgs, LiveSet, Report, Session, SessionArgs,
+    TRUTH_DEPTH, TruthQuestion,
+};
+use crate::progress::Console;
+use crate::run_bench::{environment, positive};
+use anyhow::Result;
+use gleann::{Element, ElementType, VectorFile};
+use gleann_vector::RowSource;
+use half::f16;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Searches without a pause while nothing changes, while vectors are deleted, and while others are inserted.
+///
+/// The deletes end with the repair of the lists that named them; the inserts end with a merge (fresh) or a checkpoint
+/// (odin). Recall is that of a pass over all queries after each phase, while nothing changes, against the exact neighbours
+/// in the vectors that are live then.
+#[derive(Debug, clap::Args)]
+pub struct UpdatesArgs {
+    #[command(flatten)]
+    session: SessionArgs,
+    #[command(flatten)]
+    live: LiveArgs,
+    /// Vectors to delete: a number, or a share such as 5%
+    #[arg(long, default_value = "5%")]
+    delete: Amount,
+    /// Vectors to insert, from the rows of the base that follow those in the index: a number, or a share such as 5%
+    #[arg(long, default_value = "5%")]
+    insert: Amount,
+    /// Seconds of the idle phase
+    #[arg(long, default_value_t = 10.0, value_parser = positive)]
+    idle_seconds: f64,
+    /// Folder for pictures
+    #[arg(long, value_name = "DIR")]
+    plot: Option<PathBuf>,
+}
+
+/// Runs the workload.
+///
+/// # Errors
+/// Files do not belong together, or something fails on the way.
+pub fn run(args: UpdatesArgs) -> Result<()> {
+    match VectorFile::open(&args.session.base)?.element_type() {
+        ElementType::F32 => run_as::<f32>(&args),
+        ElementType::F16 => run_as::<f16>(&args),
+        ElementType::U8 => run_as::<u8>(&args),
+        ElementType::I8 => run_as::<i8>(&args),
+    }
+}
+
+fn run_as<T: Element>(args: &UpdatesArgs) -> Result<()> {
+    let options = args.live.search_options()?;
+    let session = Session::<T>::open(&args.session, &args.live)?;
+    let (base, queries, metric) = (&session.base, &session.queries, session.index.info().metric);
+    let (live, rows) = (session.live, base.rows());
+    let amounts = Amounts {
+        idle: Duration::from_secs_f64(args.idle_seconds),
+        delete: args.delete.of(live.into()),
+        insert: args.insert.of(live.into()),
+    };
+    let console = Console::start(false);
+    let question = TruthQuestion { base, queries, metric, depth: TRUTH_DEPTH.max(args.live.k as usize) };
+    let mut truth = ChangingTruth::new(question, LiveSet::of_rows(live.into(), rows), &console)?;
+    console.end();
+    let asked = Asked { queries, k: args.live.k as usize, options, clients: args.live.search_clients() };
+    let bench = Bench { target: &session.index, base, asked, update_clients: args.live.update_clients() };
+    let choice = Choice::new(live, rows as u32, args.session.seed);
+    let mut report = Report::begin(environment(session.index.info()), args.session.out.clone(), args.live.k);
+    let mut run = Run { bench: &bench, truth: &mut truth, metric, choice, setup: session.setup.clone() };
+    run.phases(amounts, &mut |row| report.take(row))?;
+    report.end("Searches beside updates", args.plot.as_deref())
+}
