@@ -5,13 +5,14 @@
 //! it mostly; here it is made sure, so that no insert ever cuts off a node.
 
 use crate::error::UpdateError;
-use crate::linking::{Join, current_list};
+use crate::linking::{Join, current_list, overlays_since};
 use crate::live::Live;
 use crate::writer::Writer;
-use gleann_search::{Harvest, Overlay};
+use gleann_search::{Harvest, Overlay, View};
 use gleann_storage::Record;
 use gleann_vector::Element;
 use hashbrown::HashMap;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// What an insert is to change.
@@ -26,9 +27,17 @@ pub(crate) struct Changed {
 pub(crate) struct Joined<'a> {
     pub(crate) harvest: &'a Harvest,
     pub(crate) joins: &'a [Join],
-    pub(crate) overlays: &'a [Arc<Overlay>],
+    /// The latest version of the index.
+    pub(crate) latest: &'a View,
     /// The most neighbours a list may have.
     pub(crate) degree: usize,
+}
+
+impl Joined<'_> {
+    /// What has joined the list of a node since its record was written.
+    pub(crate) fn overlays(&self, node: u32) -> SmallVec<[Arc<Overlay>; 4]> {
+        self.harvest.view().map_or(SmallVec::new(), |view| overlays_since(view, self.latest, node))
+    }
 }
 
 impl Changed {
@@ -43,7 +52,8 @@ impl Changed {
         }
         let mut members = Vec::new();
         for join in joined.joins {
-            current_list((joined.harvest, join.position), joined.overlays, joined.degree, &mut members);
+            let overlays = joined.overlays(join.node);
+            current_list((joined.harvest, join.position), &overlays, joined.degree, &mut members);
             for id in &members {
                 if let Some(count) = lists_with.get_mut(id) {
                     *count += 1;

@@ -9,13 +9,13 @@ use crate::key_map::KeyMap;
 use crate::operation::Operation;
 use crate::pages::{Pages, PagesPlace};
 use crate::params::LinkParams;
-use crate::root::Root;
+use crate::root::{Portion, Root};
 use crate::wal::{Durability, Lsn, Wal, WalOptions};
 use crate::writer::{NewNode, Writer};
 use gleann_graph::PruneSpace;
 use gleann_quant::{Codebook, Codes, Encoder};
 use gleann_search::{
-    Cache, Changes, EntryPoints, Estimates, MemGraph, NodeTable, Overlay, SearchIndex, Version, View,
+    Cache, Changes, EntryPoints, Estimates, MemGraph, NodeTable, Overlay, SearchIndex, Version, View, Written,
 };
 use gleann_storage::{Area, BuildId, Layout, LogicalBlock, Record, Volume, record_bytes};
 use gleann_vector::{Distance, Element, Matrix, Metric, NodeId};
@@ -52,6 +52,9 @@ pub struct LiveOptions {
     pub overlay_bytes: usize,
     /// Vectors that a temporary index takes before it is merged.
     pub buffer_vectors: usize,
+    /// Blocks that a checkpoint writes before it switches tables: what they took is free for the next ones, so that the
+    /// file need not hold everything twice. 0: an eighth of all.
+    pub portion_blocks: u32,
     /// Bytes of a segment of the log.
     pub segment_bytes: u64,
 }
@@ -122,6 +125,7 @@ impl<T: Element> Live<T> {
         let view = View {
             table: pages.table(),
             overlays: smallvec![Arc::new(Overlay::new())],
+            written: Written::default(),
             entry: root.entry,
             nodes,
         };
@@ -145,11 +149,12 @@ impl<T: Element> Live<T> {
             code: vec![0; codebook.chunks()],
             encoder: Encoder::new(&codebook),
             new_buffer: &new_buffer,
+            written: root.written,
         };
         let wal = Wal::open(volume.clone(), wal_options, &mut |lsn, record| {
             let path = volume.path("wal-*.gln");
             let damaged = |found| UpdateError::Damaged { path, found: format!("record {}: {found}", lsn.0) };
-            replay.apply(record).map_err(damaged)
+            replay.apply(lsn, record).map_err(damaged)
         })?;
         writer.buffers.iter().for_each(|held| held.buffer.index().link_from(0));
         writer.publish();
@@ -304,11 +309,12 @@ struct Replay<'a, T: Element> {
     code: Vec<u8>,
     encoder: Encoder,
     new_buffer: &'a dyn Fn() -> Buffer<T>,
+    written: Portion,
 }
 
 impl<T: Element> Replay<'_, T> {
     /// What is wrong with a record, in words, if it cannot be done again.
-    fn apply(&mut self, record: &[u8]) -> Result<(), String> {
+    fn apply(&mut self, lsn: Lsn, record: &[u8]) -> Result<(), String> {
         let vector_bytes = self.layout.dim() * size_of::<T>();
         let operation = Operation::decode(record, vector_bytes)
             .ok_or_else(|| format!("a record of {} bytes is no operation of this index", record.len()))?;
@@ -322,7 +328,10 @@ impl<T: Element> Replay<'_, T> {
                 self.writer.put(key, &vector, self.new_buffer);
                 Ok(())
             }
-            Operation::Insert { key, node, list, links, vector } => {
+            Operation::Insert { key, node, list, mut links, vector } => {
+                // What a checkpoint that was cut short has written already.
+                let Portion { nodes, lsn: last } = self.written;
+                links.retain(|&(id, _)| lsn > last || id >= nodes);
                 self.insert(&NewNode { key, node, list: &list, links: &links, vector, code: &[] })
             }
         }

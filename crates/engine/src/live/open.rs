@@ -70,6 +70,7 @@ pub(crate) fn open_live<T: Element>(
         link,
         overlay_bytes: updates.memory,
         buffer_vectors: updates.buffer_vectors.max(1),
+        portion_blocks: 0,
         segment_bytes: SEGMENT_BYTES,
     };
     Ok(LiveOpening { live: Arc::new(Live::open(parts, live_options)?), lock, options: updates, cache })
