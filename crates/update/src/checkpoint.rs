@@ -50,8 +50,17 @@ impl<T: Element> Live<T> {
     /// The system refused, or a block is damaged: the index is as before, and this can be tried again.
     pub fn checkpoint(&self, rewrite: Rewrite) -> Result<(), UpdateError> {
         let _turn = self.maintenance.lock();
-        let (frozen, _) = self.freeze(false)?;
         let repair = rewrite == Rewrite::Repaired;
+        let (frozen, _) = self.freeze(false, repair)?;
+        let written = self.write_out(&frozen, repair);
+        self.writer.lock().repairing = false;
+        written?;
+        Figures::add(&self.figures.checkpoints, 1);
+        Ok(self.wal.remove_before(frozen.segment)?)
+    }
+
+    /// Steps 2 to 4.
+    fn write_out(&self, frozen: &Frozen, repair: bool) -> Result<(), UpdateError> {
         let rewriter = Rewriter {
             live: self,
             table: frozen.table.clone(),
@@ -68,7 +77,7 @@ impl<T: Element> Live<T> {
         let places = self.places_of(commit.blocks(gleann_storage::Area::Records));
         let mut block = vec![0; self.index.layout.block_bytes()];
         write_areas(&mut commit, (&frozen.nodes, &frozen.states), (&new, places), &mut block)?;
-        let states = self.states_after(&frozen, places, repair);
+        let states = self.states_after(frozen, places, repair);
         let root = Root {
             backend: self.backend,
             entry,
@@ -79,14 +88,17 @@ impl<T: Element> Live<T> {
         // The states show what was done up to now, and nothing may last that the log does not know.
         self.wal.flush()?;
         let table = commit.finish(&root.to_bytes())?;
-        self.publish_table(&frozen, table, entry, gone);
-        Figures::add(&self.figures.checkpoints, 1);
-        Ok(self.wal.remove_before(frozen.segment)?)
+        self.publish_table(frozen, table, entry, gone);
+        Ok(())
     }
 
     /// Step 1. `with_buffers`: what temporary indexes hold is to be part of the checkpoint, and an empty one takes their
     /// place; otherwise the log that speaks of them must stay.
-    pub(crate) fn freeze(&self, with_buffers: bool) -> Result<(Frozen, Vec<Arc<Buffer<T>>>), UpdateError> {
+    pub(crate) fn freeze(
+        &self,
+        with_buffers: bool,
+        repair: bool,
+    ) -> Result<(Frozen, Vec<Arc<Buffer<T>>>), UpdateError> {
         let mut writer = self.writer.lock();
         let next = self.wal.rotate()?;
         let keeps_log = !with_buffers && !writer.buffers.is_empty();
@@ -95,6 +107,7 @@ impl<T: Element> Live<T> {
         if with_buffers && !writer.buffers.is_empty() {
             writer.buffers.push(Held { buffer: Arc::new(self.new_buffer()), slots: HashMap::new() });
         }
+        writer.repairing = repair;
         let mut overlays = writer.view.overlays.to_vec();
         if writer.active().is_empty() {
             // It goes on, so that checkpoints that fail do not pile overlays up.
@@ -137,6 +150,7 @@ impl<T: Element> Live<T> {
             writer.view.entry = entry;
         }
         writer.free_places(&frozen.table, gone);
+        writer.repairing = false;
         writer.publish();
     }
 }

@@ -95,7 +95,10 @@ impl<T: Element> Live<T> {
             linker.joins().iter().copied().filter(|join| is_live(&writer, join.node)).collect();
         let harvest = linked.harvest;
         let overlays = harvest.view().map_or(Vec::new(), |view| overlays_since(view, &writer.view));
-        let joined = Joined { harvest, joins: &joins, overlays: &overlays, degree: self.options.link.degree };
+        let certain = !writer.repairing
+            && harvest.view().is_none_or(|view| Arc::ptr_eq(&view.table, &writer.view.table));
+        let degree = self.options.link.degree;
+        let joined = Joined { harvest, joins: &joins, overlays: &overlays, degree, certain };
         let links = self.decide(linker, &joined, &writer);
         let mut changed = Changed { list, links };
         changed.keep_ways(&joined, |id| is_live(&writer, id));
