@@ -208,7 +208,7 @@ impl Traversal {
         self.visited.clear(expected.min(self.nodes as usize));
         self.outstanding.clear();
         self.blocks = 0;
-        self.lists.reset(&index.layout);
+        self.lists.reset(&index.layout, self.view.is_some());
         self.unjudged.clear();
         self.open = 0;
         if let Some(codebook) = index.estimates.codebook() {

@@ -61,9 +61,18 @@ impl<T: Element> Live<T> {
     /// The system refused, or a block is damaged: the index is as before, and this can be tried again.
     pub fn checkpoint(&self, rewrite: Rewrite) -> Result<(), UpdateError> {
         let _turn = self.maintenance.lock();
-        let (mut frozen, _) = self.freeze(false)?;
         let repair = rewrite == Rewrite::Repaired;
-        let portion = if repair { None } else { self.portion(&frozen) };
+        let (mut frozen, _) = self.freeze(false, repair)?;
+        let written = self.write_out(&mut frozen, repair);
+        self.writer.lock().repairing = false;
+        written?;
+        Figures::add(&self.figures.checkpoints, 1);
+        Ok(self.wal.remove_before(frozen.segment)?)
+    }
+
+    /// Steps 2 to 4.
+    fn write_out(&self, frozen: &mut Frozen, repair: bool) -> Result<(), UpdateError> {
+        let portion = if repair { None } else { self.portion(frozen) };
         let mut rewriter = Rewriter {
             live: self,
             // Held by nobody else, so that what a portion replaces is free for the next.
@@ -78,7 +87,7 @@ impl<T: Element> Live<T> {
             portion,
         };
         let commit = self.pages.begin()?;
-        let mut switch = |portion: Switched<'_>| self.switch_portion(&frozen, portion);
+        let mut switch = |portion: Switched<'_>| self.switch_portion(frozen, portion);
         let Rewritten { mut commit, gone, entry } = rewriter.run(commit, &mut switch)?;
         let table = rewriter.table.clone();
         drop(rewriter);
@@ -86,7 +95,7 @@ impl<T: Element> Live<T> {
         let places = self.places_of(commit.blocks(gleann_storage::Area::Records));
         let mut block = vec![0; self.index.layout.block_bytes()];
         write_areas(&mut commit, (&frozen.nodes, &frozen.states), (&new, places), &mut block)?;
-        let states = self.states_after(&frozen, places, repair);
+        let states = self.states_after(frozen, places, repair);
         let root = Root {
             backend: self.backend,
             entry,
@@ -98,9 +107,8 @@ impl<T: Element> Live<T> {
         // The states show what was done up to now, and nothing may last that the log does not know.
         self.wal.flush()?;
         let new = commit.finish(&root.to_bytes())?;
-        self.publish_table(&frozen, (&table, new), entry, gone);
-        Figures::add(&self.figures.checkpoints, 1);
-        Ok(self.wal.remove_before(frozen.segment)?)
+        self.publish_table(frozen, (&table, new), entry, gone);
+        Ok(())
     }
 
     /// Blocks of a portion. Repairs are made all at once: half of them may cut off what only deleted nodes lead to. Nor are
@@ -149,7 +157,11 @@ impl<T: Element> Live<T> {
 
     /// Step 1. `with_buffers`: what temporary indexes hold is to be part of the checkpoint, and an empty one takes their
     /// place; otherwise the log that speaks of them must stay.
-    pub(crate) fn freeze(&self, with_buffers: bool) -> Result<(Frozen, Vec<Arc<Buffer<T>>>), UpdateError> {
+    pub(crate) fn freeze(
+        &self,
+        with_buffers: bool,
+        repair: bool,
+    ) -> Result<(Frozen, Vec<Arc<Buffer<T>>>), UpdateError> {
         let mut writer = self.writer.lock();
         let last_segment = *self.wal.segments().start();
         let next = self.wal.rotate()?;
@@ -159,6 +171,7 @@ impl<T: Element> Live<T> {
         if with_buffers && !writer.buffers.is_empty() {
             writer.buffers.push(Held { buffer: Arc::new(self.new_buffer()), slots: HashMap::new() });
         }
+        writer.repairing = repair;
         let mut overlays = writer.view.overlays.to_vec();
         if writer.active().is_empty() {
             // It goes on, so that checkpoints that fail do not pile overlays up.
@@ -210,6 +223,7 @@ impl<T: Element> Live<T> {
             writer.view.entry = entry;
         }
         writer.free_places(old, gone);
+        writer.repairing = false;
         writer.publish();
     }
 }

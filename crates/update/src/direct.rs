@@ -95,7 +95,10 @@ impl<T: Element> Live<T> {
             linker.joins().iter().copied().filter(|join| is_live(&writer, join.node)).collect();
         let harvest = linked.harvest;
         let latest = writer.view.clone();
-        let joined = Joined { harvest, joins: &joins, latest: &latest, degree: self.options.link.degree };
+        let certain =
+            !writer.repairing && harvest.view().is_none_or(|view| Arc::ptr_eq(&view.table, &latest.table));
+        let degree = self.options.link.degree;
+        let joined = Joined { harvest, joins: &joins, latest: &latest, degree, certain };
         let links = self.decide(linker, &joined, &writer);
         let mut changed = Changed { list, links };
         changed.keep_ways(&joined, |id| is_live(&writer, id));

@@ -5,7 +5,7 @@ use crate::params::LinkParams;
 use gleann_graph::{Candidate, DeltaPrune, EmbeddedRows, Prune, PruneParams, PruneSpace, Step as PruneStep};
 use gleann_lios::{Resumable, Step};
 use gleann_quant::{Codebook, Encoder};
-use gleann_search::{Harvest, NodeTable, Overlay, View, join};
+use gleann_search::{Harvest, NodeTable, Overlay, View, join, room};
 use gleann_vector::Element;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -95,7 +95,7 @@ impl Linker {
             candidates: Vec::new(),
             order: Vec::new(),
             members: EmbeddedRows::new(space),
-            everyone: (1..=params.degree as u32 + 1).collect(),
+            everyone: (1..=room(params.degree) as u32 + 1).collect(),
             centre: Vec::new(),
             delta: DeltaPrune::new(),
             current: Vec::new(),
@@ -237,10 +237,12 @@ impl Linker {
             self.members.push_with(|row| codebook.decode(code, row));
         }
         self.members.push_with(|row| codebook.decode(&self.code, row));
-        self.centre.resize(degree + 1, 0.0);
-        self.members.distances(0, &self.everyone, &mut self.centre);
-        let mut pairs = self.members.pairs_in(&self.everyone);
-        let evicted = self.delta.run(&self.centre, degree as u32, self.params.alpha, &mut pairs);
+        let target = self.current.len();
+        self.centre.resize(target + 1, 0.0);
+        let everyone = &self.everyone[..=target];
+        self.members.distances(0, everyone, &mut self.centre);
+        let mut pairs = self.members.pairs_in(everyone);
+        let evicted = self.delta.run(&self.centre, target as u32, self.params.alpha, &mut pairs);
         drop(pairs);
         self.prune_comparisons += self.delta.comparisons();
         Some(match self.current.get(evicted.member as usize) {
@@ -266,7 +268,7 @@ pub(crate) fn current_list(
     let mut length = list.len();
     into.clear();
     into.extend_from_slice(list);
-    into.resize(degree, 0);
+    into.resize(room(degree), 0);
     for overlay in overlays {
         overlay.with_links(harvest.met()[position].node, |links| {
             links.iter().for_each(|&link| join(into, &mut length, link));

@@ -60,7 +60,7 @@ impl<T: Element> Live<T> {
         clock: &C,
     ) -> Result<(), UpdateError> {
         let _turn = self.maintenance.lock();
-        let (mut frozen, buffers) = self.freeze(true)?;
+        let (mut frozen, buffers) = self.freeze(true, false)?;
         let merging = Arc::new(Merging::new(self, &frozen));
         let moves = Mutex::new(Vec::new());
         let merged = self

@@ -12,7 +12,7 @@ use crate::repair::{RepairJob, RepairParams, RepairPolicy, RepairSource};
 use gleann_graph::PruneParams;
 use gleann_lios::run_to_end;
 use gleann_quant::Codebook;
-use gleann_search::{Link, NodeState, NodeTable, Overlay, Written, join};
+use gleann_search::{Link, NodeState, NodeTable, Overlay, Written, join, room};
 use gleann_storage::{
     Area, Layout, LogicalBlock, PageTable, Record, is_vacant, record_bytes, replace_list, vacate_record,
 };
@@ -272,11 +272,35 @@ impl<T: Element> Rewriter<'_, T> {
             }
             Joining::DeltaPrune => {
                 let mut length = list.len();
-                list.resize(self.layout().degree(), 0);
+                list.resize(room(self.layout().degree()), 0);
                 links.iter().for_each(|&link| join(list, &mut length, link));
                 list.truncate(length);
             }
         }
+    }
+
+    /// Shortens a list that is too long by those that a new node in it names as well, as far as there are such.
+    fn drop_led_to(&self, list: &mut Vec<u32>) {
+        let mut at = list.len();
+        while list.len() > self.layout().degree() && at > 0 {
+            at -= 1;
+            let node = list[at];
+            if list.iter().any(|&other| other != node && self.new_node_names(other, node)) {
+                list.remove(at);
+            }
+        }
+    }
+
+    fn new_node_names(&self, new: u32, node: u32) -> bool {
+        let is_named = |record: &[u8]| {
+            Record::decode(self.layout(), record, self.nodes.places() as u32)
+                .is_ok_and(|record| record.neighbours().any(|id| id == node))
+        };
+        let mut named = false;
+        for overlay in &self.frozen {
+            overlay.with_record(new, |record| named = is_named(record));
+        }
+        named
     }
 
     /// A block with its changes, if it has any.
@@ -330,6 +354,9 @@ impl<T: Element> Rewriter<'_, T> {
             .map_err(|cause| self.live.damaged_node(id, &cause))?;
         before.extend(fields.neighbours());
         self.current_list(id, record, list)?;
+        if !self.repair && self.joining == Joining::DeltaPrune {
+            self.drop_led_to(list);
+        }
         if self.repair || list.len() > self.layout().degree() {
             job.start(id, list);
             run_to_end(job);

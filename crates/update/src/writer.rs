@@ -26,6 +26,8 @@ pub(crate) struct Writer<T: Element> {
     pub(crate) buffers: Vec<Held<T>>,
     /// Deleted nodes of the graph that lists still name.
     pub(crate) dead: u64,
+    /// Whether lists are being repaired, so that those on disk will not be what they are now.
+    pub(crate) repairing: bool,
     changes: Arc<Changes<T>>,
     /// Places that are free once nobody reads by a table any more, oldest first.
     retired: VecDeque<(Weak<PageTable>, Vec<u32>)>,
@@ -53,7 +55,17 @@ impl<T: Element> Writer<T> {
         let places = (view.table.records().len() * layout.records_per_block()) as u32;
         let placement = Placement::new(layout, places, |id| view.nodes.state(id) == NodeState::Free);
         let dead = (0..places).filter(|&id| view.nodes.state(id) == NodeState::Dead).count() as u64;
-        Self { keys, placement, view, buffers: Vec::new(), dead, changes, retired: VecDeque::new(), layout }
+        Self {
+            keys,
+            placement,
+            view,
+            buffers: Vec::new(),
+            dead,
+            repairing: false,
+            changes,
+            retired: VecDeque::new(),
+            layout,
+        }
     }
 
     /// Lets searches that begin from now on see the state as it is.

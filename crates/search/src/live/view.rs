@@ -65,8 +65,8 @@ impl View {
         self.written.rest(&self.overlays, node).iter().any(|overlay| overlay.with_record(node, &mut seen))
     }
 
-    /// Lets everything join a list that joined it since the checkpoint. `list` has room for as many neighbours as a
-    /// record, `length` of them are there.
+    /// Lets everything join a list that joined it since the checkpoint. `list` has [`room`](crate::room) for neighbours,
+    /// `length` of them are there.
     #[inline]
     pub fn patch(&self, node: u32, list: &mut [u32], length: &mut usize) {
         for overlay in self.written.rest(&self.overlays, node) {

@@ -84,13 +84,24 @@ impl LockedList<'_> {
         true
     }
 
-    /// Replaces the list.
+    /// Replaces the list. Whoever reads it meanwhile meets every id that was there and stays: ids stay in their places,
+    /// and those behind the new end are written before it as well, while they can still be read where they were.
     ///
     /// # Panics
     /// If there are more ids than places.
     pub(super) fn replace(&self, ids: &[u32]) {
-        for (place, &id) in self.row[1..=self.lists.places][..ids.len()].iter().zip(ids) {
-            place.store(id, Ordering::Release);
+        let places = &self.row[1..=self.lists.places];
+        let old = self.row[0].load(Ordering::Relaxed) as usize;
+        let stays = |at: usize| at < old && ids.contains(&places[at].load(Ordering::Relaxed));
+        let stay: Vec<u32> =
+            (0..ids.len()).filter(|&at| stays(at)).map(|at| places[at].load(Ordering::Relaxed)).collect();
+        let mut come = ids.iter().copied().filter(|id| !stay.contains(id));
+        for at in 0..ids.len() {
+            if !stays(at)
+                && let Some(id) = come.next()
+            {
+                places[at].store(id, Ordering::Release);
+            }
         }
         self.row[0].store(ids.len() as u32, Ordering::Release);
     }
