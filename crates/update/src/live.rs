@@ -52,6 +52,9 @@ pub struct LiveOptions {
     pub overlay_bytes: usize,
     /// Vectors that a temporary index takes before it is merged.
     pub buffer_vectors: usize,
+    /// Memory that a repair may take to find out what can no longer be reached, usually [`REPAIR_BYTES`](crate::REPAIR_BYTES).
+    /// With less than the lists of all nodes take, only nodes that no list names are found.
+    pub repair_bytes: usize,
     /// Bytes of a segment of the log.
     pub segment_bytes: u64,
 }

@@ -93,7 +93,11 @@ impl<T: Element> Rewriter<'_, T> {
     pub(crate) fn run(&self, commit: &mut Commit) -> Result<Rewritten, UpdateError> {
         let dead = if self.repair { self.dead_lists()? } else { HashMap::new() };
         let blocks = self.blocks();
-        let reach = if self.repair { Reach::new(&self.states, self.layout().degree()) } else { Reach::Off };
+        let reach = if self.repair {
+            Reach::new(&self.states, self.layout().degree(), self.live.options.repair_bytes)
+        } else {
+            Reach::Off
+        };
         for chunk in blocks.chunks(BLOCKS_AT_ONCE) {
             let written: Vec<Result<Option<Vec<u8>>, UpdateError>> = chunk
                 .par_iter()

@@ -7,6 +7,7 @@ mod edges;
 mod failures;
 mod meddling;
 mod model;
+mod navigation;
 mod operations;
 mod readers;
 mod steps;
