@@ -43,6 +43,9 @@ pub(crate) struct Frozen {
     pub(crate) segment: u64,
 }
 
+/// Temporary indexes, oldest first.
+type Buffers<T> = Vec<Arc<Buffer<T>>>;
+
 impl<T: Element> Live<T> {
     /// Writes out what has changed. Waits for a checkpoint that is under way.
     ///
@@ -98,7 +101,7 @@ impl<T: Element> Live<T> {
         &self,
         with_buffers: bool,
         repair: bool,
-    ) -> Result<(Frozen, Vec<Arc<Buffer<T>>>), UpdateError> {
+    ) -> Result<(Frozen, Buffers<T>), UpdateError> {
         let mut writer = self.writer.lock();
         let next = self.wal.rotate()?;
         let keeps_log = !with_buffers && !writer.buffers.is_empty();

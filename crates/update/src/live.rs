@@ -140,7 +140,7 @@ impl<T: Element> Live<T> {
         };
         let figures = Figures::default();
         let distance = Distance::new(metric, layout.dim());
-        let new_buffer = || Buffer::new(distance.clone(), space, &options);
+        let new_buffer = || Buffer::new(distance, space, &options);
         let mut replay = Replay {
             writer: &mut writer,
             layout: &layout,

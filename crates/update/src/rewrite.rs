@@ -52,6 +52,9 @@ pub(crate) struct Rewritten {
     pub(crate) entry: Option<u32>,
 }
 
+/// A node that is to go, and its list.
+type DeadList = (u32, Box<[u32]>);
+
 /// The memory of one thread.
 struct Scratch<'a> {
     job: RepairJob<Survivors<'a>>,
@@ -172,7 +175,7 @@ impl<T: Element> Rewriter<'_, T> {
         let by_block: Vec<&[u32]> = dead
             .chunk_by(|&a, &b| self.layout().block_of(NodeId(a)) == self.layout().block_of(NodeId(b)))
             .collect();
-        let lists: Result<Vec<Vec<(u32, Box<[u32]>)>>, UpdateError> = by_block
+        let lists: Result<Vec<Vec<DeadList>>, UpdateError> = by_block
             .par_iter()
             .map(|ids| {
                 let block = self.read(self.layout().block_of(NodeId(ids[0])).0)?;

@@ -27,8 +27,11 @@ fn mem_graph() -> MemGraph<f32> {
 /// The keys that a search from the navigation graph finds.
 fn found(live: &Arc<Live<f32>>, volume: &Arc<dyn Volume>, query: &[f32; DIM]) -> usize {
     let mut driver = driver(live.index().clone(), volume, VirtualClock::default(), 1);
-    let options =
-        SearchOptions { list: 600, entry: Entry::MemGraph { list: 4, points: 2 }, ..SearchOptions::default() };
+    let options = SearchOptions {
+        list: 600,
+        entry: Entry::MemGraph { list: 4, points: 2 },
+        ..SearchOptions::default()
+    };
     driver.start((), Query { vector: query, k: 300, options, cancel: None }).unwrap();
     let mut found = None;
     while found.is_none() {
