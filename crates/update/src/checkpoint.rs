@@ -25,6 +25,7 @@ use gleann_storage::PageTable;
 use gleann_vector::Element;
 use hashbrown::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Portions of a checkpoint, and the fewest blocks of one.
 const PORTIONS: u32 = 8;
@@ -53,6 +54,9 @@ pub(crate) struct Frozen {
     pub(crate) lsn: Lsn,
     pub(crate) written: Written,
 }
+
+/// Temporary indexes, oldest first.
+type Buffers<T> = Vec<Arc<Buffer<T>>>;
 
 impl<T: Element> Live<T> {
     /// Writes out what has changed. Waits for a checkpoint that is under way.
@@ -85,6 +89,7 @@ impl<T: Element> Live<T> {
             repair,
             written: frozen.written,
             portion,
+            shortened: AtomicBool::new(false),
         };
         let commit = self.pages.begin()?;
         let mut switch = |portion: Switched<'_>| self.switch_portion(frozen, portion);
@@ -161,7 +166,7 @@ impl<T: Element> Live<T> {
         &self,
         with_buffers: bool,
         repair: bool,
-    ) -> Result<(Frozen, Vec<Arc<Buffer<T>>>), UpdateError> {
+    ) -> Result<(Frozen, Buffers<T>), UpdateError> {
         let mut writer = self.writer.lock();
         let last_segment = *self.wal.segments().start();
         let next = self.wal.rotate()?;

@@ -55,6 +55,9 @@ pub struct LiveOptions {
     /// Blocks that a checkpoint writes before it switches tables: what they took is free for the next ones, so that the
     /// file need not hold everything twice. 0: an eighth of all.
     pub portion_blocks: u32,
+    /// Memory that a repair may take to find out what can no longer be reached, usually [`REPAIR_BYTES`](crate::REPAIR_BYTES).
+    /// With less than the lists of all nodes take, only nodes that no list names are found.
+    pub repair_bytes: usize,
     /// Bytes of a segment of the log.
     pub segment_bytes: u64,
 }
@@ -141,7 +144,7 @@ impl<T: Element> Live<T> {
         };
         let figures = Figures::default();
         let distance = Distance::new(metric, layout.dim());
-        let new_buffer = || Buffer::new(distance.clone(), space, &options);
+        let new_buffer = || Buffer::new(distance, space, &options);
         let mut replay = Replay {
             writer: &mut writer,
             layout: &layout,

@@ -24,7 +24,7 @@ use parking_lot::Mutex;
 use smallvec::{SmallVec, smallvec};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Vectors that one thread of a merge links at a time.
@@ -134,6 +134,7 @@ impl<T: Element> Live<T> {
             repair: true,
             written: frozen.written,
             portion: None,
+            shortened: AtomicBool::new(false),
         };
         let commit = self.pages.begin()?;
         let Rewritten { mut commit, gone, entry } =

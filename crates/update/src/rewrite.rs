@@ -20,6 +20,7 @@ use gleann_vector::{Element, NodeId};
 use hashbrown::HashMap;
 use rayon::prelude::*;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Blocks that are computed, then written, at a time.
 const BLOCKS_AT_ONCE: usize = 512;
@@ -46,6 +47,8 @@ pub(crate) struct Rewriter<'a, T: Element> {
     pub(crate) written: Written,
     /// Blocks after which the table is switched; none: all at once.
     pub(crate) portion: Option<u32>,
+    /// Whether a list had to be shortened.
+    pub(crate) shortened: AtomicBool,
 }
 
 /// What a pass came to.
@@ -57,6 +60,9 @@ pub(crate) struct Rewritten {
     /// Where searches begin: where they did, or if that node has gone, near there.
     pub(crate) entry: Option<u32>,
 }
+
+/// A node that is to go, and its list.
+type DeadList = (u32, Box<[u32]>);
 
 /// The memory of one thread.
 struct Scratch<'a> {
@@ -118,16 +124,25 @@ impl<T: Element> Rewriter<'_, T> {
     ) -> Result<Rewritten, UpdateError> {
         let dead = if self.repair { self.dead_lists()? } else { HashMap::new() };
         let blocks = self.blocks();
-        let reach = if self.repair { Reach::new(&self.states, self.layout().degree()) } else { Reach::Off };
+        let reach = if self.repair {
+            Reach::new(&self.states, self.layout().degree(), self.live.options.repair_bytes)
+        } else {
+            Reach::Off
+        };
         let entry = self.entry_without(&dead);
         let mut since_switch = 0;
         for chunk in blocks.chunks(BLOCKS_AT_ONCE.min(self.portion.unwrap_or(u32::MAX) as usize)) {
             // Blocks behind the end come with the rest of what belongs to them, in the last portion.
             let on_disk = (chunk[0] as usize) < self.table.records().len();
             if self.portion.is_some_and(|portion| on_disk && since_switch >= portion) {
-                let nodes = chunk[0] * self.layout().records_per_block() as u32;
-                commit = switch(Switched { commit, table: &mut self.table, nodes, entry })?;
-                since_switch = 0;
+                // A list that had to be shortened may cut somebody off until the end of the pass.
+                if self.shortened.load(Ordering::Relaxed) {
+                    self.portion = None;
+                } else {
+                    let nodes = chunk[0] * self.layout().records_per_block() as u32;
+                    commit = switch(Switched { commit, table: &mut self.table, nodes, entry })?;
+                    since_switch = 0;
+                }
             }
             let written: Vec<Result<Option<Vec<u8>>, UpdateError>> = chunk
                 .par_iter()
@@ -202,7 +217,7 @@ impl<T: Element> Rewriter<'_, T> {
         let by_block: Vec<&[u32]> = dead
             .chunk_by(|&a, &b| self.layout().block_of(NodeId(a)) == self.layout().block_of(NodeId(b)))
             .collect();
-        let lists: Result<Vec<Vec<(u32, Box<[u32]>)>>, UpdateError> = by_block
+        let lists: Result<Vec<Vec<DeadList>>, UpdateError> = by_block
             .par_iter()
             .map(|ids| {
                 let block = self.read(self.layout().block_of(NodeId(ids[0])).0)?;
@@ -354,6 +369,9 @@ impl<T: Element> Rewriter<'_, T> {
             .map_err(|cause| self.live.damaged_node(id, &cause))?;
         before.extend(fields.neighbours());
         self.current_list(id, record, list)?;
+        if list.len() > self.layout().degree() {
+            self.shortened.store(true, Ordering::Relaxed);
+        }
         if !self.repair && self.joining == Joining::DeltaPrune {
             self.drop_led_to(list);
         }

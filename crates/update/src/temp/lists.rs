@@ -92,15 +92,16 @@ impl LockedList<'_> {
     pub(super) fn replace(&self, ids: &[u32]) {
         let places = &self.row[1..=self.lists.places];
         let old = self.row[0].load(Ordering::Relaxed) as usize;
-        let stays = |at: usize| at < old && ids.contains(&places[at].load(Ordering::Relaxed));
-        let stay: Vec<u32> =
-            (0..ids.len()).filter(|&at| stays(at)).map(|at| places[at].load(Ordering::Relaxed)).collect();
+        let places = &places[..ids.len()];
+        let stays = |at: usize, place: &AtomicU32| at < old && ids.contains(&place.load(Ordering::Relaxed));
+        let stay = places.iter().enumerate().filter(|&(at, place)| stays(at, place));
+        let stay: Vec<u32> = stay.map(|(_, place)| place.load(Ordering::Relaxed)).collect();
         let mut come = ids.iter().copied().filter(|id| !stay.contains(id));
-        for at in 0..ids.len() {
-            if !stays(at)
+        for (at, place) in places.iter().enumerate() {
+            if !stays(at, place)
                 && let Some(id) = come.next()
             {
-                places[at].store(id, Ordering::Release);
+                place.store(id, Ordering::Release);
             }
         }
         self.row[0].store(ids.len() as u32, Ordering::Release);
