@@ -25,6 +25,7 @@ mod repair;
 mod rewrite;
 mod root;
 mod runner;
+mod snapshot;
 mod temp;
 mod wal;
 mod writer;
