@@ -8,6 +8,7 @@ mod areas;
 mod backend;
 mod buffer;
 mod buffered;
+mod check;
 mod checkpoint;
 mod direct;
 mod due;
@@ -32,6 +33,7 @@ mod writer;
 
 pub use adopt::{Adopted, adopt};
 pub use backend::Backend;
+pub use check::{CheckParts, LiveCheck, check_live};
 pub use checkpoint::Rewrite;
 pub use direct::{Committed, Linked, Outcome};
 pub use error::UpdateError;

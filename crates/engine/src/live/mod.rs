@@ -1,5 +1,6 @@
 //! A live index: updates from any thread, run by workers of their own beside the cores that search.
 
+mod check;
 mod create;
 mod disks;
 mod lock;
@@ -10,6 +11,7 @@ mod stats;
 mod updates;
 mod worker;
 
+pub(crate) use check::check_live_index;
 pub use create::make_live;
 pub(crate) use open::open_live;
 pub use options::UpdateOptions;

@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod checks;
 mod errors;
 mod model;
 mod snapshots;
