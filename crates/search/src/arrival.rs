@@ -3,7 +3,7 @@
 use crate::error::SearchError;
 use crate::index::SearchIndex;
 use crate::traversal::{State, Traversal};
-use gleann_storage::{BlockId, Record};
+use gleann_storage::{BlockId, Record, is_vacant};
 use gleann_vector::Element;
 
 /// A record that was asked for and has not come.
@@ -32,7 +32,7 @@ impl Traversal {
         while at < self.outstanding.len() {
             if self.outstanding[at].block == block {
                 let wanted = self.outstanding.swap_remove(at);
-                self.land(index, query, &wanted, index.bytes_in(bytes, wanted.node))?;
+                self.land(index, query, &wanted, (index.bytes_in(bytes, wanted.node), self.nodes))?;
             } else {
                 at += 1;
             }
@@ -40,7 +40,7 @@ impl Traversal {
         self.use_page(index, query, block, bytes)
     }
 
-    /// Takes in the record of a candidate that was asked for.
+    /// Takes in the record of a candidate that was asked for, whose neighbours are below `nodes`.
     ///
     /// # Errors
     /// It is damaged.
@@ -49,10 +49,17 @@ impl Traversal {
         index: &SearchIndex<T>,
         query: &[T],
         wanted: &Outstanding,
-        bytes: &[u8],
+        (bytes, nodes): (&[u8], u32),
     ) -> Result<(), SearchError> {
         let Outstanding { node, estimate, .. } = *wanted;
-        let record = index.decode((node, self.nodes), bytes)?;
+        if self.view.is_some() && is_vacant(&index.layout, bytes) {
+            // A navigation graph names places whose nodes have gone; somebody has taken this one since.
+            if let Some(position) = estimate.and_then(|estimate| self.pool.find(estimate, node)) {
+                *self.pool.state_mut(position) = State::Expanded;
+            }
+            return Ok(());
+        }
+        let record = index.decode((node, nodes), bytes)?;
         let distance = self.measure(index, query, node, &record);
         let Some(estimate) = estimate else {
             self.land_judged(index, (distance, node), &record);

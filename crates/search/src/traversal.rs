@@ -217,7 +217,12 @@ impl Traversal {
             floats.extend(query.iter().map(|x| x.to_f32()));
             self.table.fill(codebook, floats);
         }
-        self.enter(index, query)
+        let entered = self.enter(index, query);
+        if entered.is_err() {
+            // Whoever keeps a version keeps what it names from being written over.
+            self.view = None;
+        }
+        entered
     }
 
     /// Takes the latest version of the index, and the `k` nearest of what is not in its graph.
@@ -320,7 +325,7 @@ impl Traversal {
         }
         if let Some(bytes) = index.cache.record(node) {
             self.stats.cache_hits += 1;
-            self.land(index, query, &wanted, bytes)?;
+            self.land(index, query, &wanted, (bytes, self.nodes))?;
             return Ok(Issue::Hit);
         }
         if !self.outstanding.iter().any(|other| other.block == block) {
@@ -350,7 +355,8 @@ impl Traversal {
             self.stats.cache_hits += 1;
             let record = std::mem::take(&mut self.new_record);
             let bytes = &bytemuck::cast_slice(&record)[..index.layout.record_bytes()];
-            let landed = self.land(index, query, wanted, bytes);
+            // It may be newer than the version that is searched, and name nodes that are newer still.
+            let landed = self.land(index, query, wanted, (bytes, u32::MAX));
             self.new_record = record;
             landed?;
         }

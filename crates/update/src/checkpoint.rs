@@ -15,7 +15,7 @@ use crate::error::UpdateError;
 use crate::figures::Figures;
 use crate::linking::Joining;
 use crate::live::Live;
-use crate::rewrite::Rewriter;
+use crate::rewrite::{Rewriter, Rewritten};
 use crate::root::Root;
 use crate::writer::{Held, Writer};
 use gleann_search::{NodeState, NodeTable, Overlay};
@@ -59,15 +59,15 @@ impl<T: Element> Live<T> {
             joining: Joining::DeltaPrune,
             nodes: frozen.nodes.clone(),
             states: frozen.states.clone(),
+            entry: frozen.entry,
             repair,
         };
         let mut commit = self.pages.begin()?;
-        let gone = rewriter.run(&mut commit)?;
+        let Rewritten { gone, entry } = rewriter.run(&mut commit)?;
         let new: Vec<u32> = frozen.overlays.iter().flat_map(|overlay| overlay.new_nodes()).collect();
         let places = self.places_of(commit.blocks(gleann_storage::Area::Records));
         let mut block = vec![0; self.index.layout.block_bytes()];
         write_areas(&mut commit, (&frozen.nodes, &frozen.states), (&new, places), &mut block)?;
-        let entry = self.entry_after(&frozen, &gone);
         let states = self.states_after(&frozen, places, repair);
         let root = Root {
             backend: self.backend,
@@ -76,6 +76,8 @@ impl<T: Element> Live<T> {
             max_norm: self.max_norm,
             states,
         };
+        // The states show what was done up to now, and nothing may last that the log does not know.
+        self.wal.flush()?;
         let table = commit.finish(&root.to_bytes())?;
         self.publish_table(&frozen, table, entry, gone);
         Figures::add(&self.figures.checkpoints, 1);
@@ -93,8 +95,13 @@ impl<T: Element> Live<T> {
         if with_buffers && !writer.buffers.is_empty() {
             writer.buffers.push(Held { buffer: Arc::new(self.new_buffer()), slots: HashMap::new() });
         }
-        let overlays = writer.view.overlays.to_vec();
-        writer.view.overlays.push(Arc::new(Overlay::new()));
+        let mut overlays = writer.view.overlays.to_vec();
+        if writer.active().is_empty() {
+            // It goes on, so that checkpoints that fail do not pile overlays up.
+            overlays.pop();
+        } else {
+            writer.view.overlays.push(Arc::new(Overlay::new()));
+        }
         writer.publish();
         let nodes = writer.view.nodes.clone();
         let places = writer.placement.places().min(nodes.places() as u32);
@@ -105,17 +112,6 @@ impl<T: Element> Live<T> {
 
     pub(crate) fn places_of(&self, blocks: u32) -> u32 {
         blocks * self.index.layout.records_per_block() as u32
-    }
-
-    /// Where searches begin: where they did, unless that node goes; then at one of the nodes that stay.
-    pub(crate) fn entry_after(&self, frozen: &Frozen, gone: &[u32]) -> Option<u32> {
-        let entry = frozen.entry?;
-        if !gone.contains(&entry) {
-            return Some(entry);
-        }
-        let mut live =
-            (0..frozen.states.len() as u32).filter(|&id| frozen.states[id as usize] == NodeState::Live);
-        live.next()
     }
 
     /// What each place holds once the checkpoint stands. What was taken since it began is not part of it; what was
@@ -135,6 +131,7 @@ impl<T: Element> Live<T> {
         let is_frozen =
             |overlay: &Arc<Overlay>| frozen.overlays.iter().any(|other| Arc::ptr_eq(other, overlay));
         writer.view.overlays.retain(|overlay| !is_frozen(overlay));
+        (self.before_switch)();
         writer.view.table = table;
         if writer.view.entry == frozen.entry {
             writer.view.entry = entry;

@@ -1,6 +1,7 @@
 //! The commit of a direct insert (OdinANN): what was computed on a snapshot is held against the state there is, and takes
 //! effect at once.
 
+use crate::detour::{Changed, Joined};
 use crate::error::UpdateError;
 use crate::figures::Figures;
 use crate::linking::{Join, Joining, Linker, Verdict, links_of, overlays_since};
@@ -8,7 +9,7 @@ use crate::live::{Insert, Live, Upsert};
 use crate::runner::{Inserted, Inserts};
 use crate::wal::Lsn;
 use crate::writer::{NewNode, Writer};
-use gleann_search::{Changes, Harvest, Link, Overlay};
+use gleann_search::{Changes, Harvest, Link};
 use gleann_vector::Element;
 use std::sync::Arc;
 
@@ -89,21 +90,17 @@ impl<T: Element> Live<T> {
             return Ok(Committed::TAKEN);
         }
         let is_live = |writer: &Writer<T>, id: u32| writer.view.is_live(id) && Some(id) != existing;
-        let mut list: Vec<u32> = linker.list().iter().copied().filter(|&id| is_live(&writer, id)).collect();
+        let list: Vec<u32> = linker.list().iter().copied().filter(|&id| is_live(&writer, id)).collect();
         let joins: Vec<Join> =
             linker.joins().iter().copied().filter(|join| is_live(&writer, join.node)).collect();
-        let mut links = self.decide(linker, (linked.harvest, &joins), &writer);
-        if list.is_empty()
-            && let Some(entry) = writer.view.entry.filter(|&entry| is_live(&writer, entry))
-        {
-            list.push(entry);
-        }
-        // Whoever nobody leads to is lost: at least one list takes it, even if it is no better for it.
-        if links.is_empty()
-            && let Some(&nearest) = list.first()
-        {
-            links.push((nearest, None));
-        }
+        let harvest = linked.harvest;
+        let overlays = harvest.view().map_or(Vec::new(), |view| overlays_since(view, &writer.view));
+        let joined = Joined { harvest, joins: &joins, overlays: &overlays, degree: self.options.link.degree };
+        let links = self.decide(linker, &joined, &writer);
+        let mut changed = Changed { list, links };
+        changed.keep_ways(&joined, |id| is_live(&writer, id));
+        self.lead_to(&mut changed, &writer, |id| is_live(&writer, id))?;
+        let Changed { list, links } = changed;
         let node = writer.take_place(&list).ok_or(UpdateError::Full)?;
         let links: Vec<(u32, Link)> =
             links.into_iter().map(|(id, leaves)| (id, Link { joins: node, leaves })).collect();
@@ -128,18 +125,18 @@ impl<T: Element> Live<T> {
     fn decide(
         &self,
         linker: &mut Linker,
-        (harvest, joins): (&Harvest, &[Join]),
+        &Joined { harvest, joins, overlays, .. }: &Joined<'_>,
         writer: &Writer<T>,
     ) -> Vec<(u32, Option<u32>)> {
-        let overlays: Vec<Arc<Overlay>> =
-            harvest.view().map_or(Vec::new(), |view| overlays_since(view, &writer.view));
         let mut links = Vec::with_capacity(joins.len());
         for join in joins {
-            let verdict = if links_of(&overlays, join.node) == join.links {
+            let verdict = if links_of(overlays, join.node) == join.links {
                 join.verdict
             } else {
                 Figures::add(&self.figures.decided_again, 1);
-                linker.judge::<T>((harvest, join.position), self.codebook(), writer.nodes(), &overlays)
+                let judged =
+                    linker.judge::<T>((harvest, join.position), self.codebook(), writer.nodes(), overlays);
+                judged.expect("the latest table has every node")
             };
             match verdict {
                 Verdict::Room => links.push((join.node, None)),

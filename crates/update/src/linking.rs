@@ -11,6 +11,8 @@ use std::sync::Arc;
 
 /// Comparisons between two looks at the clock: below a microsecond.
 const SLICE: usize = 64;
+/// Links of a join that is to be decided at the commit: as many as no list has.
+const UNDECIDED: usize = usize::MAX;
 
 /// A list that a new node is to join.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -198,26 +200,31 @@ impl Linker {
             let gathers = self.joining == Joining::Gather;
             let links = if gathers { 0 } else { links_of(&view.overlays, node) };
             let verdict = self.judge::<T>((harvest, position), codebook, &view.nodes, &view.overlays);
+            let (links, verdict) = verdict.map_or((UNDECIDED, Verdict::Refused), |verdict| (links, verdict));
             self.joins.push(Join { node, position, links, verdict });
         }
         self.phase = Phase::Join(at + 1);
     }
 
-    /// What happens to the list of the record at `position` of the harvest, as it is with `overlays` on top.
+    /// What happens to the list of the record at `position` of the harvest, as it is with `overlays` on top; none where
+    /// the list names nodes newer than `nodes`.
     pub fn judge<T: Element>(
         &mut self,
         (harvest, position): (&Harvest, usize),
         codebook: &Codebook,
         nodes: &NodeTable,
         overlays: &[Arc<Overlay>],
-    ) -> Verdict {
+    ) -> Option<Verdict> {
         let degree = self.params.degree;
         if self.joining == Joining::Gather {
-            return Verdict::Room;
+            return Some(Verdict::Room);
         }
         current_list((harvest, position), overlays, degree, &mut self.current);
         if self.current.len() < degree {
-            return Verdict::Room;
+            return Some(Verdict::Room);
+        }
+        if self.current.iter().any(|&id| id as usize >= nodes.places()) {
+            return None;
         }
         // All at once: they lie anywhere in memory.
         self.current.iter().for_each(|&id| nodes.codes().prefetch(id));
@@ -234,10 +241,10 @@ impl Linker {
         let evicted = self.delta.run(&self.centre, degree as u32, self.params.alpha, &mut pairs);
         drop(pairs);
         self.prune_comparisons += self.delta.comparisons();
-        match self.current.get(evicted.member as usize) {
+        Some(match self.current.get(evicted.member as usize) {
             Some(&leaves) => Verdict::Instead(leaves),
             None => Verdict::Refused,
-        }
+        })
     }
 
     /// The space pruned in.
@@ -247,7 +254,7 @@ impl Linker {
 }
 
 /// The list of a record of a harvest with what has joined it in `overlays`.
-fn current_list(
+pub(crate) fn current_list(
     (harvest, position): (&Harvest, usize),
     overlays: &[Arc<Overlay>],
     degree: usize,

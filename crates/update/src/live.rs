@@ -37,6 +37,8 @@ pub struct LiveParts<T: Element> {
     pub codebook: Codebook,
     /// The navigation graph, where it has one.
     pub mem_graph: Option<MemGraph<T>>,
+    /// Called before anybody reads by a new page table: caches of the old one's blocks end here.
+    pub before_switch: Box<dyn Fn() + Send + Sync>,
 }
 
 /// How a live index takes updates.
@@ -87,7 +89,7 @@ pub struct Live<T: Element> {
     pub(crate) changes: Arc<Changes<T>>,
     /// What ties its files together.
     pub(crate) id: BuildId,
-    pub(crate) volume: Arc<dyn Volume>,
+    pub(crate) before_switch: Box<dyn Fn() + Send + Sync>,
     pub(crate) pages: Pages,
     pub(crate) wal: Wal,
     pub(crate) backend: Backend,
@@ -106,7 +108,7 @@ impl<T: Element> Live<T> {
     /// # Errors
     /// A file is missing or damaged, or the system refused.
     pub fn open(parts: LiveParts<T>, options: LiveOptions) -> Result<Self, UpdateError> {
-        let LiveParts { volume, index: id, layout, metric, codebook, mem_graph } = parts;
+        let LiveParts { volume, index: id, layout, metric, codebook, mem_graph, before_switch } = parts;
         let place = PagesPlace { volume: volume.clone(), index: id, layout: layout.block_layout() };
         let (pages, root) = Pages::open(place)?;
         let damaged =
@@ -167,7 +169,7 @@ impl<T: Element> Live<T> {
             index: Arc::new(index),
             id,
             changes,
-            volume,
+            before_switch,
             pages,
             wal,
             backend: root.backend,
@@ -252,7 +254,7 @@ impl<T: Element> Live<T> {
     }
 
     /// The record of a node as a view has it, but for what has joined its list.
-    fn record(&self, view: &View, node: u32, into: &mut Vec<u8>) -> Result<(), UpdateError> {
+    pub(crate) fn record(&self, view: &View, node: u32, into: &mut Vec<u8>) -> Result<(), UpdateError> {
         into.clear();
         if view.with_new_record(node, |record| into.extend_from_slice(record)) {
             return Ok(());

@@ -13,7 +13,7 @@ use crate::error::UpdateError;
 use crate::figures::Figures;
 use crate::linking::{Joining, Linker, Verdict};
 use crate::live::Live;
-use crate::rewrite::Rewriter;
+use crate::rewrite::{Rewriter, Rewritten};
 use crate::root::Root;
 use crate::runner::{InsertJob, Inserted, Inserts, Runner};
 use crate::writer::{Held, NewNode};
@@ -130,16 +130,15 @@ impl<T: Element> Live<T> {
             joining: Joining::Gather,
             nodes: frozen.nodes.clone(),
             states: frozen.states.clone(),
+            entry: view.entry,
             repair: true,
         };
         let mut commit = self.pages.begin()?;
-        let gone = rewriter.run(&mut commit)?;
+        let Rewritten { gone, entry } = rewriter.run(&mut commit)?;
         let new: Vec<u32> = rewriter.frozen.iter().flat_map(|overlay| overlay.new_nodes()).collect();
         let places = self.places_of(commit.blocks(Area::Records));
         let mut block = vec![0; self.index.layout.block_bytes()];
         write_areas(&mut commit, (&frozen.nodes, &frozen.states), (&new, places), &mut block)?;
-        frozen.entry = view.entry;
-        let entry = self.entry_after(frozen, &gone);
         let mut states = self.states_after(frozen, places, true);
         for moved in moves {
             if !buffers[moved.buffer].index().is_live(moved.slot) {
@@ -153,6 +152,8 @@ impl<T: Element> Live<T> {
             max_norm: self.max_norm,
             states,
         };
+        // As in a checkpoint.
+        self.wal.flush()?;
         let table = commit.finish(&root.to_bytes())?;
         self.publish_merge(frozen, (table, entry), gone, (buffers, moves));
         Figures::add(&self.figures.checkpoints, 1);
@@ -182,6 +183,7 @@ impl<T: Element> Live<T> {
         let is_frozen =
             |overlay: &Arc<Overlay>| frozen.overlays.iter().any(|other| Arc::ptr_eq(other, overlay));
         writer.view.overlays.retain(|overlay| !is_frozen(overlay));
+        (self.before_switch)();
         writer.view.table = table;
         writer.view.entry = entry;
         writer.free_places(&frozen.table, gone);

@@ -3,8 +3,8 @@
 
 use gleann_storage::Layout;
 use gleann_vector::NodeId;
-use hashbrown::HashMap;
 use smallvec::SmallVec;
+use std::collections::BTreeMap;
 
 /// Neighbours whose blocks are looked at, nearest first.
 const LOOKED_AT: usize = 12;
@@ -18,7 +18,7 @@ const SPARE: usize = 50;
 pub struct Placement {
     layout: Layout,
     /// Free places below `places`, by block.
-    free: HashMap<u32, SmallVec<[u32; 4]>>,
+    free: BTreeMap<u32, SmallVec<[u32; 4]>>,
     count: usize,
     /// Places there are, free or not: whole blocks.
     places: u32,
@@ -27,7 +27,7 @@ pub struct Placement {
 impl Placement {
     /// The free places among `places`: those that `is_free` says, and the rest of the last block.
     pub fn new(layout: Layout, places: u32, is_free: impl Fn(u32) -> bool) -> Self {
-        let mut new = Self { layout, free: HashMap::new(), count: 0, places: 0 };
+        let mut new = Self { layout, free: BTreeMap::new(), count: 0, places: 0 };
         let end = layout.blocks(places.into()) as u32 * layout.records_per_block() as u32;
         new.places = end;
         (0..end).filter(|&id| id >= places || is_free(id)).for_each(|id| new.give_back(id));
@@ -53,7 +53,7 @@ impl Placement {
         {
             return self.take_from(block);
         }
-        let block = self.free.keys().next().copied().or_else(|| self.open_block())?;
+        let block = self.free.first_key_value().map(|(&block, _)| block).or_else(|| self.open_block())?;
         self.take_from(block)
     }
 

@@ -7,6 +7,7 @@ use crate::figures::Figures;
 use crate::linking::Joining;
 use crate::live::Live;
 use crate::pages::Commit;
+use crate::reach::Reach;
 use crate::repair::{RepairJob, RepairParams, RepairPolicy, RepairSource};
 use gleann_graph::PruneParams;
 use gleann_lios::run_to_end;
@@ -19,7 +20,6 @@ use gleann_vector::{Element, NodeId};
 use hashbrown::HashMap;
 use rayon::prelude::*;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Blocks that are computed, then written, at a time.
 const BLOCKS_AT_ONCE: usize = 512;
@@ -38,8 +38,18 @@ pub(crate) struct Rewriter<'a, T: Element> {
     pub(crate) nodes: Arc<NodeTable>,
     /// What each place held when the pass began; `Free` behind the end.
     pub(crate) states: Vec<NodeState>,
+    /// Where searches began then.
+    pub(crate) entry: Option<u32>,
     /// Whether the nodes that were dead then are to go.
     pub(crate) repair: bool,
+}
+
+/// What a pass came to.
+pub(crate) struct Rewritten {
+    /// Nodes that went.
+    pub(crate) gone: Vec<u32>,
+    /// Where searches begin: where they did, or if that node has gone, near there.
+    pub(crate) entry: Option<u32>,
 }
 
 /// The memory of one thread.
@@ -76,18 +86,18 @@ impl RepairSource for Survivors<'_> {
 }
 
 impl<T: Element> Rewriter<'_, T> {
-    /// Writes every block that changes. Returns the nodes that went.
+    /// Writes every block that changes.
     ///
     /// # Errors
     /// A block is damaged, or the system refused.
-    pub(crate) fn run(&self, commit: &mut Commit) -> Result<Vec<u32>, UpdateError> {
+    pub(crate) fn run(&self, commit: &mut Commit) -> Result<Rewritten, UpdateError> {
         let dead = if self.repair { self.dead_lists()? } else { HashMap::new() };
         let blocks = self.blocks();
-        let degrees = InDegrees::new(if self.repair { self.states.len() } else { 0 });
+        let reach = if self.repair { Reach::new(&self.states, self.layout().degree()) } else { Reach::Off };
         for chunk in blocks.chunks(BLOCKS_AT_ONCE) {
             let written: Vec<Result<Option<Vec<u8>>, UpdateError>> = chunk
                 .par_iter()
-                .map_init(|| self.scratch(&dead), |scratch, &index| self.block(scratch, index, &degrees))
+                .map_init(|| self.scratch(&dead), |scratch, &index| self.block(scratch, index, &reach))
                 .collect();
             for (&index, block) in chunk.iter().zip(written) {
                 if let Some(mut block) = block? {
@@ -96,13 +106,24 @@ impl<T: Element> Rewriter<'_, T> {
                 }
             }
         }
-        if self.repair {
-            self.lead_to_orphans(&degrees, commit, &dead)?;
+        let entry = self.entry_without(&dead);
+        if let Some(entry) = entry {
+            self.lead_to_all(reach, commit, entry)?;
         }
-        Ok(dead.into_keys().collect())
+        let mut gone: Vec<u32> = dead.into_keys().collect();
+        gone.sort_unstable();
+        Ok(Rewritten { gone, entry })
     }
 
-    fn layout(&self) -> &Layout {
+    /// Where searches begin once these have gone.
+    fn entry_without(&self, dead: &HashMap<u32, Box<[u32]>>) -> Option<u32> {
+        let entry = self.entry?;
+        let Some(list) = dead.get(&entry) else { return Some(entry) };
+        let is_live = |&id: &u32| self.states.get(id as usize) == Some(&NodeState::Live);
+        list.iter().copied().find(is_live).or_else(|| (0..self.states.len() as u32).find(is_live))
+    }
+
+    pub(crate) fn layout(&self) -> &Layout {
         &self.live.index.layout
     }
 
@@ -177,7 +198,7 @@ impl<T: Element> Rewriter<'_, T> {
         Ok(block)
     }
 
-    fn place<'a>(&self, block: &'a [u8], id: u32) -> &'a [u8] {
+    pub(crate) fn place<'a>(&self, block: &'a [u8], id: u32) -> &'a [u8] {
         record_bytes(self.layout(), block, self.layout().slot_of(NodeId(id)))
     }
 
@@ -225,7 +246,7 @@ impl<T: Element> Rewriter<'_, T> {
         &self,
         scratch: &mut Scratch<'_>,
         index: u32,
-        degrees: &InDegrees,
+        reach: &Reach,
     ) -> Result<Option<Vec<u8>>, UpdateError> {
         let mut block = self.read(index)?;
         let mut changed = index as usize >= self.table.records().len();
@@ -245,7 +266,7 @@ impl<T: Element> Rewriter<'_, T> {
             for overlay in &self.frozen {
                 changed |= overlay.with_record(id, |record| block[place.clone()].copy_from_slice(record));
             }
-            changed |= self.renew(scratch, id, &mut block[place], degrees)?;
+            changed |= self.renew(scratch, id, &mut block[place], reach)?;
         }
         Ok(changed.then_some(block))
     }
@@ -256,7 +277,7 @@ impl<T: Element> Rewriter<'_, T> {
         scratch: &mut Scratch<'_>,
         id: u32,
         record: &mut [u8],
-        degrees: &InDegrees,
+        reach: &Reach,
     ) -> Result<bool, UpdateError> {
         if is_vacant(self.layout(), record) {
             return Err(self.live.damaged_node(id, &"it should be here, and the place is vacant"));
@@ -276,91 +297,11 @@ impl<T: Element> Rewriter<'_, T> {
             list.clear();
             list.extend_from_slice(job.result());
         }
-        if self.repair {
-            degrees.count(list);
-        }
+        reach.take(id, list);
         let changed = list != before;
         if changed {
             replace_list(self.layout(), record, list);
         }
         Ok(changed)
-    }
-
-    /// Gives every node that no list names any more a place in the list of one of its neighbours.
-    fn lead_to_orphans(
-        &self,
-        degrees: &InDegrees,
-        commit: &mut Commit,
-        dead: &HashMap<u32, Box<[u32]>>,
-    ) -> Result<(), UpdateError> {
-        let entry = self.live.writer.lock().view.entry;
-        let is_orphan = |&id: &u32| {
-            self.states[id as usize] == NodeState::Live
-                && !dead.contains_key(&id)
-                && degrees.of(id) == 0
-                && Some(id) != entry
-        };
-        let orphans: Vec<u32> = (0..self.states.len() as u32).filter(is_orphan).collect();
-        let mut block = vec![0; self.layout().block_bytes()];
-        for orphan in orphans {
-            let own = self.written_list(orphan, commit, &mut block)?;
-            for neighbour in own {
-                let mut list = self.written_list(neighbour, commit, &mut block)?;
-                let replaceable = list.iter().rposition(|&id| degrees.of(id) > 1);
-                match replaceable {
-                    _ if list.len() < self.layout().degree() => list.push(orphan),
-                    Some(position) => {
-                        degrees.forget(list[position]);
-                        list[position] = orphan;
-                    }
-                    None => continue,
-                }
-                degrees.count(&[orphan]);
-                let start = self.layout().slot_of(NodeId(neighbour)) * self.layout().record_bytes();
-                let record = &mut block[start..start + self.layout().record_bytes()];
-                replace_list(self.layout(), record, &list);
-                let index = self.layout().block_of(NodeId(neighbour)).0;
-                commit.write(LogicalBlock { area: Area::Records, index }, &mut block)?;
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// The list of a node as the commit has it, and its block.
-    fn written_list(&self, id: u32, commit: &mut Commit, block: &mut [u8]) -> Result<Vec<u32>, UpdateError> {
-        let index = self.layout().block_of(NodeId(id)).0;
-        commit.read(LogicalBlock { area: Area::Records, index }, block)?;
-        let fields = Record::decode(self.layout(), self.place(block, id), self.nodes.places() as u32)
-            .map_err(|cause| self.live.damaged_node(id, &cause))?;
-        Ok(fields.neighbours().collect())
-    }
-}
-
-/// How many lists name each node, as far as it matters: none, one, more.
-struct InDegrees(Vec<AtomicU8>);
-
-impl InDegrees {
-    fn new(nodes: usize) -> Self {
-        Self((0..nodes).map(|_| AtomicU8::new(0)).collect())
-    }
-
-    fn count(&self, list: &[u32]) {
-        for &id in list {
-            if let Some(count) = self.0.get(id as usize)
-                && count.load(Ordering::Relaxed) < 128
-            {
-                count.fetch_add(1, Ordering::Relaxed);
-            }
-        }
-    }
-
-    fn forget(&self, id: u32) {
-        // A count that has stopped counting never comes down to zero by mistake: 127 lists would have to be changed here.
-        self.0[id as usize].fetch_sub(1, Ordering::Relaxed);
-    }
-
-    fn of(&self, id: u32) -> u8 {
-        self.0.get(id as usize).map_or(u8::MAX, |count| count.load(Ordering::Relaxed))
     }
 }

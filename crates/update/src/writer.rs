@@ -10,6 +10,7 @@ use gleann_storage::{Layout, NewRecord, PageTable, encode_record};
 use gleann_vector::Element;
 use hashbrown::HashMap;
 use std::collections::VecDeque;
+use std::sync::atomic::{Ordering, fence};
 use std::sync::{Arc, Weak};
 
 /// Room for places to come when the node table grows: a share of what is there, and so many.
@@ -90,6 +91,8 @@ impl<T: Element> Writer<T> {
             let (_, ids) = self.retired.pop_front().expect("there is a first one");
             ids.into_iter().for_each(|id| self.placement.give_back(id));
         }
+        // The counts are read without order: what readers did before they let go comes before what is written now.
+        fence(Ordering::Acquire);
     }
 
     /// Gives places up for as long as somebody may read by `table`.
@@ -109,10 +112,17 @@ impl<T: Element> Writer<T> {
 
     /// Puts a node into the graph; a vector of its key goes. Its place has been taken, and its log record written.
     pub(crate) fn insert(&mut self, new: &NewNode<'_>) {
-        self.remove(new.key);
+        // Searches find what goes until they can find what comes.
+        let replaced = self.keys.remove(&self.view.nodes, new.key);
+        if replaced.is_none() {
+            self.remove(new.key);
+        }
         let active = self.active().clone();
         self.settle(new, &active);
         self.keys.insert(&self.view.nodes, new.node);
+        if let Some(node) = replaced {
+            self.bury(node);
+        }
         // With no live neighbour there is nothing that leads here.
         if new.list.is_empty() || self.view.entry.is_none() {
             self.view.entry = Some(new.node);
@@ -122,14 +132,15 @@ impl<T: Element> Writer<T> {
 
     /// Writes a node into the node table and an overlay, and links it.
     pub(crate) fn settle(&self, new: &NewNode<'_>, overlay: &Overlay) {
-        // SAFETY: the place was free and is now the caller's; `reclaim` gives no place out while somebody may read by a
-        // table in which it was taken.
-        unsafe { self.view.nodes.settle(new.node, new.key, new.code) };
         let mut record = vec![0; self.layout.record_bytes()].into_boxed_slice();
         let vector: Vec<T> = bytemuck::pod_collect_to_vec(new.vector);
         let fields = NewRecord { vector: &vector, neighbours: new.list, codes: &[] };
         encode_record(&self.layout, &fields, &mut record);
+        // Before the place counts as taken: a search that knows it from elsewhere must find the record.
         overlay.add_record(new.node, record);
+        // SAFETY: the place was free and is now the caller's; `reclaim` gives no place out while somebody may read by a
+        // table in which it was taken.
+        unsafe { self.view.nodes.settle(new.node, new.key, new.code) };
         new.links.iter().for_each(|&(node, link)| overlay.link(node, link));
     }
 
@@ -172,9 +183,13 @@ impl<T: Element> Writer<T> {
             }
         }
         let Some(node) = self.keys.remove(&self.view.nodes, key) else { return false };
+        self.bury(node);
+        true
+    }
+
+    fn bury(&mut self, node: u32) {
         self.view.nodes.mark(node, NodeState::Dead);
         self.dead += 1;
-        true
     }
 
     /// The log record of a node that enters the graph.

@@ -1,6 +1,7 @@
 //! The disks of the threads of updates: an io_uring each, or a pool of blocking threads where that is forbidden.
 
 use crate::io::{BlockingPool, Device, RingIo, probe_ring};
+use crate::live::block_cache::{BlockCache, CachedIo};
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
@@ -14,25 +15,27 @@ const POOL_THREADS: usize = 16;
 pub(crate) struct Disks {
     file: Arc<File>,
     pool: Option<BlockingPool>,
+    cache: Arc<BlockCache>,
 }
 
 impl Disks {
-    /// Disks that read `file`.
-    pub(crate) fn new(file: File) -> io::Result<Self> {
+    /// Disks that read `file` through `cache`.
+    pub(crate) fn new(file: File, cache: Arc<BlockCache>) -> io::Result<Self> {
         let file = Arc::new(file);
         let pool = match probe_ring() {
             Ok(()) => None,
             Err(_) => Some(BlockingPool::start(file.clone(), POOL_THREADS)?),
         };
-        Ok(Self { file, pool })
+        Ok(Self { file, pool, cache })
     }
 
-    /// A disk for the calling thread.
-    pub(crate) fn open(&self) -> io::Result<Device> {
-        match &self.pool {
-            Some(pool) => Ok(Device::Pool(pool.core(READS))),
-            None => Ok(Device::Ring(RingIo::new(self.file.try_clone()?, READS)?)),
-        }
+    /// A disk for the calling thread, behind the cache that all of them share.
+    pub(crate) fn open(&self) -> io::Result<CachedIo<'_, Device>> {
+        let disk = match &self.pool {
+            Some(pool) => Device::Pool(pool.core(READS)),
+            None => Device::Ring(RingIo::new(self.file.try_clone()?, READS)?),
+        };
+        Ok(CachedIo::new(disk, &self.cache))
     }
 
     /// Ends the pool; all disks are gone.

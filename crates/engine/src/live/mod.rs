@@ -1,5 +1,6 @@
 //! A live index: updates from any thread, run by workers of their own beside the cores that search.
 
+mod block_cache;
 mod check;
 mod create;
 mod disks;

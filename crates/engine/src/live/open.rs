@@ -1,6 +1,7 @@
 //! Opening a live index: its last state, the cores that search it, the workers that update it.
 
 use crate::error::OpenError;
+use crate::live::block_cache::BlockCache;
 use crate::live::disks::Disks;
 use crate::live::lock::DirectoryLock;
 use crate::live::options::UpdateOptions;
@@ -25,6 +26,7 @@ pub(crate) struct LiveOpening<T: Element> {
     pub(crate) live: Arc<Live<T>>,
     lock: DirectoryLock,
     options: UpdateOptions,
+    cache: Arc<BlockCache>,
 }
 
 /// Brings a live index back to its last state.
@@ -42,6 +44,8 @@ pub(crate) fn open_live<T: Element>(
         source,
     })?;
     let updates = options.updates;
+    let cache = Arc::new(BlockCache::new(updates.cache, manifest.layout.block_bytes()));
+    let emptied = cache.clone();
     let parts = LiveParts {
         volume: Arc::new(volume),
         index: manifest.build_id,
@@ -49,6 +53,7 @@ pub(crate) fn open_live<T: Element>(
         metric: manifest.metric,
         codebook,
         mem_graph,
+        before_switch: Box::new(move || emptied.clear()),
     };
     let link = LinkParams {
         degree: manifest.layout.degree(),
@@ -67,13 +72,13 @@ pub(crate) fn open_live<T: Element>(
         buffer_vectors: updates.buffer_vectors.max(1),
         segment_bytes: SEGMENT_BYTES,
     };
-    Ok(LiveOpening { live: Arc::new(Live::open(parts, live_options)?), lock, options: updates })
+    Ok(LiveOpening { live: Arc::new(Live::open(parts, live_options)?), lock, options: updates, cache })
 }
 
 impl<T: Element> LiveOpening<T> {
     /// Starts the workers, which read `file`.
     pub(crate) fn start(self, file: &File) -> Result<Updates<T>, OpenError> {
-        let Self { live, lock, options } = self;
+        let Self { live, lock, options, cache } = self;
         let failed = |cause: String| OpenError::Workers { cause };
         let count = options.threads.max(1);
         let threads = rayon::ThreadPoolBuilder::new()
@@ -81,7 +86,8 @@ impl<T: Element> LiveOpening<T> {
             .thread_name(|number| format!("gleann-rewrite-{number}"))
             .build()
             .map_err(|error| failed(error.to_string()))?;
-        let disks = file.try_clone().and_then(Disks::new).map_err(|error| failed(error.to_string()))?;
+        let disks = file.try_clone().and_then(|file| Disks::new(file, cache));
+        let disks = disks.map_err(|error| failed(error.to_string()))?;
         let disks = Arc::new(disks);
         let keeper = Keeper {
             live: live.clone(),

@@ -18,6 +18,9 @@ pub struct UpdateOptions {
     pub candidates: usize,
     /// Memory for changes since the last checkpoint, in bytes: past it a checkpoint is made in the background.
     pub memory: usize,
+    /// Memory for blocks that inserts and merges have read, in bytes; 0: none. One insert reads much of what the next one
+    /// does.
+    pub cache: usize,
     /// Vectors that the temporary index of the *fresh* backend takes before it is merged in the background.
     pub buffer_vectors: usize,
     /// Once deleted nodes are this share of all, their places are freed in the background; 1 or more: never unasked.
@@ -25,7 +28,7 @@ pub struct UpdateOptions {
 }
 
 impl Default for UpdateOptions {
-    /// Group commits of 5 ms, one thread of 8 inserts, a pool of 96, 64 MiB of changes, 30 000 buffered vectors, consolidation at 10 %.
+    /// Group commits of 5 ms, one thread of 8 inserts, a pool of 96, 64 MiB of changes and 64 of blocks, 30 000 buffered vectors, consolidation at 10 %.
     fn default() -> Self {
         Self {
             durability: Durability::Group(Duration::from_millis(5)),
@@ -34,6 +37,7 @@ impl Default for UpdateOptions {
             list: 96,
             candidates: 192,
             memory: 64 << 20,
+            cache: 64 << 20,
             buffer_vectors: 30_000,
             consolidate_share: 0.1,
         }

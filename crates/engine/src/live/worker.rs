@@ -2,9 +2,11 @@
 
 use crate::executor::WallClock;
 use crate::io::Device;
+use crate::live::block_cache::CachedIo;
 use crate::live::disks::Disks;
 use crate::live::stats::UpdateCpu;
 use gleann_search::Turn;
+use gleann_storage::PageIo;
 use gleann_update::{InsertJob, Inserted, Live, Rewrite, Runner, UpdateError};
 use gleann_vector::Element;
 use std::io;
@@ -34,15 +36,15 @@ pub(crate) struct WorkerSeed<T: Element> {
 pub(crate) fn start_worker<T: Element>(number: usize, seed: WorkerSeed<T>) -> io::Result<JoinHandle<()>> {
     std::thread::Builder::new().name(format!("gleann-update-{number}")).spawn(move || {
         match seed.disks.open() {
-            Ok(device) => run(number, seed, device),
+            Ok(disk) => run(number, &seed, disk),
             Err(error) => log::error!("an update worker has no disk: {error}"),
         }
     })
 }
 
-fn run<T: Element>(number: usize, seed: WorkerSeed<T>, device: Device) {
+fn run<T: Element>(number: usize, seed: &WorkerSeed<T>, disk: CachedIo<'_, Device>) {
     let WorkerSeed { live, jobs, nudge, in_flight, cpu, .. } = seed;
-    let mut runner = Runner::new(live.clone(), device, WallClock::start(), in_flight);
+    let mut runner = Runner::new(live.clone(), disk, WallClock::start(), *in_flight);
     loop {
         while runner.has_room()
             && let Ok(job) = jobs.try_recv()
@@ -69,7 +71,7 @@ fn run<T: Element>(number: usize, seed: WorkerSeed<T>, device: Device) {
     }
 }
 
-fn start<T: Element>(runner: &mut Runner<T, Device, WallClock, Reply>, job: Job<T>) {
+fn start<T: Element, Io: PageIo>(runner: &mut Runner<T, Io, WallClock, Reply>, job: Job<T>) {
     if let Err((reply, error)) = runner.start(job) {
         let _ = reply.send(Err(error));
     }

@@ -9,7 +9,7 @@ use gleann_update::{Backend, Durability, UpdateError};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-const KEYS: u64 = 60;
+const KEYS: u64 = 150;
 /// Nothing that was not synced survives, everything does, some does.
 const SEEDS: [u64; 4] = [0, u64::MAX, 1, 2];
 

@@ -9,7 +9,7 @@ use gleann_update::Backend;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-const KEYS: u64 = 60;
+const KEYS: u64 = 150;
 
 /// Whether no lock of the index is held while this file changes.
 fn can_meddle(name: &str) -> bool {
@@ -24,7 +24,8 @@ fn meddle(backend: Backend, seed: u64, rows: u64) -> usize {
     let meddled = Arc::new(AtomicUsize::new(0));
     let numbers = Arc::new(Mutex::new(Numbers(seed)));
     for round in 0..12 {
-        for _ in 0..numbers.lock().unwrap().below(30) {
+        let updates = numbers.lock().unwrap().below(30);
+        for _ in 0..updates {
             let step = numbers.lock().unwrap().update(KEYS);
             session.take((2000 * round, step)).unwrap();
         }

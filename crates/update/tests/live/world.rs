@@ -158,6 +158,7 @@ pub fn open_shaped(
         metric: Metric::L2,
         codebook: shape.codebook(),
         mem_graph: None,
+        before_switch: Box::new(|| ()),
     };
     Live::open(parts, LiveOptions { link: shape.link, ..options }).map(Arc::new)
 }
