@@ -93,6 +93,8 @@ pub enum Delete {
 pub struct Live<T: Element> {
     pub(crate) index: Arc<SearchIndex<T>>,
     pub(crate) changes: Arc<Changes<T>>,
+    /// What ties its files together.
+    pub(crate) id: BuildId,
     pub(crate) before_switch: Box<dyn Fn() + Send + Sync>,
     pub(crate) pages: Pages,
     pub(crate) wal: Wal,
@@ -112,8 +114,8 @@ impl<T: Element> Live<T> {
     /// # Errors
     /// A file is missing or damaged, or the system refused.
     pub fn open(parts: LiveParts<T>, options: LiveOptions) -> Result<Self, UpdateError> {
-        let LiveParts { volume, index, layout, metric, codebook, mem_graph, before_switch } = parts;
-        let place = PagesPlace { volume: volume.clone(), index, layout: layout.block_layout() };
+        let LiveParts { volume, index: id, layout, metric, codebook, mem_graph, before_switch } = parts;
+        let place = PagesPlace { volume: volume.clone(), index: id, layout: layout.block_layout() };
         let (pages, root) = Pages::open(place)?;
         let damaged =
             |found: String| UpdateError::Damaged { path: volume.path(crate::pages::TABLE_NAME), found };
@@ -137,7 +139,7 @@ impl<T: Element> Live<T> {
         let mut writer = Writer::new(layout, view, keys, changes.clone());
         let space = PruneSpace::new(metric, layout.dim(), root.max_norm);
         let wal_options = WalOptions {
-            id: index.0,
+            id: id.0,
             first_segment: root.first_segment,
             segment_bytes: options.segment_bytes,
             durability: options.durability,
@@ -173,6 +175,7 @@ impl<T: Element> Live<T> {
         };
         Ok(Self {
             index: Arc::new(index),
+            id,
             changes,
             before_switch,
             pages,
