@@ -163,16 +163,7 @@ impl<T: Element> Live<T> {
         })?;
         writer.buffers.iter().for_each(|held| held.buffer.index().link_from(0));
         writer.publish();
-        let empty = Codes::new(Matrix::zeroed(0, codebook.chunks()), &codebook).expect("no code is wrong");
-        let index = SearchIndex {
-            layout,
-            nodes: 0,
-            distance: Distance::new(metric, layout.dim()),
-            estimates: Estimates::Memory { codebook, codes: empty },
-            entry: EntryPoints { medoid: None, mem_graph },
-            cache: Cache::Empty,
-            changes: Some(changes.clone()),
-        };
+        let index = searched((layout, metric), codebook, mem_graph, &changes);
         Ok(Self {
             index: Arc::new(index),
             id,
@@ -277,6 +268,25 @@ impl<T: Element> Live<T> {
 
     pub(crate) fn damaged_node(&self, node: u32, cause: &dyn std::fmt::Display) -> UpdateError {
         UpdateError::Damaged { path: self.pages.path().to_owned(), found: format!("node {node}: {cause}") }
+    }
+}
+
+/// What searches share: everything that changes is in `changes`.
+fn searched<T: Element>(
+    (layout, metric): (Layout, Metric),
+    codebook: Codebook,
+    mem_graph: Option<MemGraph<T>>,
+    changes: &Arc<Changes<T>>,
+) -> SearchIndex<T> {
+    let empty = Codes::new(Matrix::zeroed(0, codebook.chunks()), &codebook).expect("no code is wrong");
+    SearchIndex {
+        layout,
+        nodes: 0,
+        distance: Distance::new(metric, layout.dim()),
+        estimates: Estimates::Memory { codebook, codes: empty },
+        entry: EntryPoints { medoid: None, mem_graph },
+        cache: Cache::Empty,
+        changes: Some(changes.clone()),
     }
 }
 
