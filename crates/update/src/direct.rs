@@ -98,11 +98,12 @@ impl<T: Element> Live<T> {
         let certain = !writer.repairing
             && harvest.view().is_none_or(|view| Arc::ptr_eq(&view.table, &writer.view.table));
         let degree = self.options.link.degree;
-        let joined = Joined { harvest, joins: &joins, overlays: &overlays, degree, certain };
+        let joined =
+            Joined { harvest, joins: &joins, overlays: &overlays, degree, certain, active: writer.active() };
         let links = self.decide(linker, &joined, &writer);
         let mut changed = Changed { list, links };
         changed.keep_ways(&joined, |id| is_live(&writer, id));
-        self.lead_to(&mut changed, &writer, |id| is_live(&writer, id))?;
+        self.lead_to(&mut changed, (&writer, &joined), |id| is_live(&writer, id))?;
         let Changed { list, links } = changed;
         let node = writer.take_place(&list).ok_or(UpdateError::Full)?;
         let links: Vec<(u32, Link)> =
