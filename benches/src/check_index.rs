@@ -3,7 +3,7 @@
 use crate::progress::Console;
 use anyhow::{Result, bail};
 use clap::Args;
-use gleann::{IndexCheck, IndexKind};
+use gleann::{IndexCheck, IndexKind, LiveCheck};
 use std::path::PathBuf;
 
 /// Verify everything in an index that can be verified.
@@ -42,6 +42,27 @@ pub fn run_check(args: CheckArgs) -> Result<()> {
     Ok(())
 }
 
+/// What only a live index has.
+fn print_live(check: &IndexCheck, live: &LiveCheck) {
+    let reachable = check.reachable.unwrap_or(0);
+    let backend = live.backend.map(|backend| backend.to_string()).unwrap_or_default();
+    let overlap = live.overlap_ratio().map_or("none".to_owned(), |ratio| format!("{:.1} %", 100.0 * ratio));
+    println!(
+        "{} live nodes, {} deleted ones, {} free places ({backend}); overlap {overlap}",
+        live.live, live.dead, live.free
+    );
+    println!(
+        "{} operations in the log ({} bytes) are done again when it is opened",
+        live.operations, live.log_bytes
+    );
+    if reachable < live.live {
+        println!(
+            "{} live nodes cannot be reached from the entry point; compact the index",
+            live.live - reachable
+        );
+    }
+}
+
 fn print_sound(check: &IndexCheck, args: &CheckArgs) {
     let edges: u64 = check.degrees.iter().zip(0u64..).map(|(count, degree)| count * degree).sum();
     println!("{}: sound (build {})", args.dir.display(), check.build_id);
@@ -61,4 +82,7 @@ fn print_sound(check: &IndexCheck, args: &CheckArgs) {
         check.reachable.unwrap_or(0),
         check.codes_compared
     );
+    if let Some(live) = &check.live {
+        print_live(check, live);
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::build::{BuildReport, read_report};
 use crate::check_postings::{check_centroids, check_spann_report};
+use crate::live::check_live_index;
 use crate::mem_graph::check_mem_graph;
 use crate::stored_codes::{StoredCode, StoredCodes};
 use gleann_graph::{AdjacencyRows, ListBlock, reachable};
@@ -10,6 +11,7 @@ use gleann_storage::{
     BlockId, CheckReport, GraphFile, IndexDirectory, IndexKind, LISTED_PROBLEMS, Manifest, MemberKind,
     NodeReader, Problem, REPORT_NAME, StorageError,
 };
+use gleann_update::LiveCheck;
 use gleann_vector::{Element, ElementType, Matrix, NodeId, Progress};
 use half::f16;
 use std::cell::RefCell;
@@ -45,6 +47,8 @@ pub struct IndexCheck {
     pub reachable: Option<u64>,
     /// Codes that were computed anew from their vectors.
     pub codes_compared: u64,
+    /// What else there is to say of a live index: deleted nodes, free places, the log.
+    pub live: Option<LiveCheck>,
 }
 
 impl IndexCheck {
@@ -65,7 +69,24 @@ impl IndexCheck {
             copies: found.copies,
             reachable: None,
             codes_compared: 0,
+            live: None,
         }
+    }
+
+    /// Nothing known yet of a live index.
+    pub(crate) fn of_live(manifest: &Manifest) -> Self {
+        Self { rows: 0, ..Self::of(manifest, CheckReport::default()) }
+    }
+
+    /// Takes what the files of a live index say.
+    pub(crate) fn take_live(&mut self, mut found: LiveCheck) {
+        let report = std::mem::take(&mut found.report);
+        self.problem_count += report.problem_count;
+        self.problems.extend(report.problems);
+        self.problems.truncate(LISTED_PROBLEMS);
+        (self.rows, self.records, self.degrees) = (found.live, report.records, report.degrees);
+        (self.reachable, self.codes_compared) = (found.reachable, found.codes_compared);
+        self.live = Some(found);
     }
 
     pub(crate) fn problem(&mut self, file: &str, offset: Option<u64>, message: impl ToString) {
@@ -81,9 +102,15 @@ impl IndexCheck {
 /// vectors; that all of the navigation graph can be reached and goes by the vectors; and that the report agrees with
 /// the index. Memory: a few MiB, two bits a vector, the keys.
 ///
+/// Of a live index, which must not be open: the page table, every block of it, every place by what the last checkpoint says
+/// of it, and the log. That vectors cannot be reached is no problem there, but a reason to compact.
+///
 /// # Errors
 /// There is no manifest that could be believed, so nothing can be checked; or `progress` asked to stop.
 pub fn check_index(dir: &Path, progress: &dyn Progress) -> Result<IndexCheck, StorageError> {
+    if IndexDirectory::is_live(dir) {
+        return check_live_index(dir, progress);
+    }
     let centroids = |bytes: &[u8]| {
         let codebook = Codebook::from_bytes(bytes).map_err(|error| error.to_string())?;
         Ok((0..codebook.chunks()).map(|chunk| codebook.centroids(chunk) as u32).collect())

@@ -1,9 +1,10 @@
 //! Updating an open index, from any thread.
 
 use crate::index::Index;
-use crate::live::{AnyUpdates, LiveStats, Updates, inserts, upserts};
+use crate::live::{AnyUpdates, LiveStats, Updates, inserts, snapshot, upserts};
 use gleann_update::{Delete, Insert, Outcome, Rewrite, UpdateError, Upsert};
 use gleann_vector::{Element, Key};
+use std::path::Path;
 
 impl Index {
     /// Inserts a vector under a key that is not taken. When this returns, every search that begins finds it, and it
@@ -97,6 +98,17 @@ impl Index {
     /// As [`Index::merge`].
     pub fn consolidate(&self) -> Result<(), UpdateError> {
         self.updates()?.rewrite(Rewrite::Repaired)
+    }
+
+    /// Copies the index as it is now into `dir`, which must not exist: a live index of its own, without a log to replay or
+    /// the space between blocks. Everything acknowledged before is part of it. Searches and updates go on meanwhile. The
+    /// directory appears whole or not at all.
+    ///
+    /// # Errors
+    /// The index is static, `dir` exists, a block is damaged, or the system refused.
+    pub fn snapshot(&self, dir: impl AsRef<Path>) -> Result<(), UpdateError> {
+        let updates = self.updates()?;
+        snapshot(&self.info().path, dir.as_ref(), |volume| updates.snapshot(volume))
     }
 
     /// What a live index says of its state; none if it is static.

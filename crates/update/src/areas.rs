@@ -5,7 +5,7 @@ use gleann_search::{NodeState, NodeTable};
 use gleann_storage::{Area, BLOCK_TRAILER, LogicalBlock, PageTable};
 
 /// How many places one block of an area stands for.
-fn per_block(block_bytes: usize, item_bytes: usize) -> usize {
+pub(crate) fn per_block(block_bytes: usize, item_bytes: usize) -> usize {
     (block_bytes - BLOCK_TRAILER) / item_bytes
 }
 
@@ -54,18 +54,35 @@ pub(crate) fn write_areas(
 /// A block is missing or damaged.
 pub(crate) fn read_area(
     pages: &Pages,
-    (table, area): (&PageTable, Area),
-    (count, item_bytes): (usize, usize),
+    area: (&PageTable, Area),
+    items: (usize, usize),
     mut take: impl FnMut(usize, &[u8]),
 ) -> Result<(), PagesError> {
+    read_blocks(pages, area, items, |read| read.map(|(id, item)| take(id, item)))
+}
+
+/// Reads an area: `count` items of `item_bytes` each, in order, and an error for every block that cannot be read; until
+/// `take` fails.
+///
+/// # Errors
+/// What `take` fails with.
+pub(crate) fn read_blocks<E>(
+    pages: &Pages,
+    (table, area): (&PageTable, Area),
+    (count, item_bytes): (usize, usize),
+    mut take: impl FnMut(Result<(usize, &[u8]), PagesError>) -> Result<(), E>,
+) -> Result<(), E> {
     let mut block = vec![0; pages.layout().block_bytes()];
     let per_block = per_block(block.len(), item_bytes);
     for index in 0..count.div_ceil(per_block) {
-        pages.read(table, LogicalBlock { area, index: index as u32 }, &mut block)?;
+        if let Err(error) = pages.read(table, LogicalBlock { area, index: index as u32 }, &mut block) {
+            take(Err(error))?;
+            continue;
+        }
         let first = index * per_block;
         let items = block.chunks_exact(item_bytes).take(per_block.min(count - first));
-        for (id, item) in (first..).zip(items) {
-            take(id, item);
+        for item in (first..).zip(items) {
+            take(Ok(item))?;
         }
     }
     Ok(())

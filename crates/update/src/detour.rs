@@ -5,13 +5,14 @@
 //! it mostly; here it is made sure, so that no insert ever cuts off a node.
 
 use crate::error::UpdateError;
-use crate::linking::{Join, current_list};
+use crate::linking::{Join, current_list, overlays_since};
 use crate::live::Live;
 use crate::writer::Writer;
-use gleann_search::{Harvest, Overlay, room};
+use gleann_search::{Harvest, Overlay, View, room};
 use gleann_storage::Record;
 use gleann_vector::Element;
 use hashbrown::HashMap;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// What an insert is to change.
@@ -26,19 +27,24 @@ pub(crate) struct Changed {
 pub(crate) struct Joined<'a> {
     pub(crate) harvest: &'a Harvest,
     pub(crate) joins: &'a [Join],
-    pub(crate) overlays: &'a [Arc<Overlay>],
+    /// The latest version of the index.
+    pub(crate) latest: &'a View,
     /// The most neighbours a list may have.
     pub(crate) degree: usize,
     /// Whether the lists are what a search would see: not where they have been repaired since, or are being.
     pub(crate) certain: bool,
-    /// The overlay that takes the links.
-    pub(crate) active: &'a Overlay,
 }
 
 impl Joined<'_> {
     /// Whether a list that is not certain has room in memory for one more, whoever leaves it or does not.
     fn has_room(&self, node: u32) -> bool {
-        self.certain || self.active.links_of(node) < room(self.degree) - self.degree
+        let joined = self.latest.overlays.last().map_or(0, |active| active.links_of(node));
+        self.certain || joined < room(self.degree) - self.degree
+    }
+
+    /// What has joined the list of a node since its record was written.
+    pub(crate) fn overlays(&self, node: u32) -> SmallVec<[Arc<Overlay>; 4]> {
+        self.harvest.view().map_or(SmallVec::new(), |view| overlays_since(view, self.latest, node))
     }
 }
 
@@ -57,7 +63,8 @@ impl Changed {
         let mut lengths = HashMap::with_capacity(joined.joins.len());
         let mut members = Vec::new();
         for join in joined.joins {
-            current_list((joined.harvest, join.position), joined.overlays, joined.degree, &mut members);
+            let overlays = joined.overlays(join.node);
+            current_list((joined.harvest, join.position), &overlays, joined.degree, &mut members);
             lengths.insert(join.node, members.len());
             for id in &members {
                 if let Some(count) = lists_with.get_mut(id) {

@@ -3,6 +3,7 @@
 use crate::pages::PagesError;
 use crate::wal::WalError;
 use gleann_search::SearchError;
+use gleann_storage::StorageError;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -15,6 +16,12 @@ pub enum UpdateError {
     /// The blocks could not be written or read.
     #[error(transparent)]
     Pages(#[from] Arc<PagesError>),
+    /// A file of the index could not be written or read.
+    #[error(transparent)]
+    Storage(#[from] Arc<StorageError>),
+    /// There is something where a new index was to be made.
+    #[error("{}: exists already; choose another directory", .0.display())]
+    Exists(PathBuf),
     /// The search for a new vector's neighbours failed.
     #[error("the search for the neighbours of key {key} failed: {cause}")]
     Search {
@@ -77,12 +84,19 @@ impl From<PagesError> for UpdateError {
     }
 }
 
+impl From<StorageError> for UpdateError {
+    fn from(error: StorageError) -> Self {
+        Self::Storage(Arc::new(error))
+    }
+}
+
 impl UpdateError {
     /// The system's kind of error, where the system refused: `StorageFull`, …
     pub fn io_kind(&self) -> Option<std::io::ErrorKind> {
         match self {
             Self::Log(error) => error.io_kind(),
             Self::Pages(error) => error.io_kind(),
+            Self::Storage(error) => error.io_kind(),
             _ => None,
         }
     }

@@ -7,6 +7,7 @@ use gleann_lios::{Resumable, Step};
 use gleann_quant::{Codebook, Encoder};
 use gleann_search::{Harvest, NodeTable, Overlay, View, join, room};
 use gleann_vector::Element;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Comparisons between two looks at the clock: below a microsecond.
@@ -198,8 +199,9 @@ impl Linker {
         if let Some(view) = harvest.view().cloned() {
             // Nothing is decided on how many there are where lists gather all that come.
             let gathers = self.joining == Joining::Gather;
-            let links = if gathers { 0 } else { links_of(&view.overlays, node) };
-            let verdict = self.judge::<T>((harvest, position), codebook, &view.nodes, &view.overlays);
+            let overlays = view.written.rest(&view.overlays, node);
+            let links = if gathers { 0 } else { links_of(overlays, node) };
+            let verdict = self.judge::<T>((harvest, position), codebook, &view.nodes, overlays);
             let (links, verdict) = verdict.map_or((UNDECIDED, Verdict::Refused), |verdict| (links, verdict));
             self.joins.push(Join { node, position, links, verdict });
         }
@@ -280,9 +282,10 @@ pub(crate) fn links_of(overlays: &[Arc<Overlay>], node: u32) -> usize {
     overlays.iter().map(|overlay| overlay.links_of(node)).sum()
 }
 
-/// The overlays of a view, and those that are newer.
-pub(crate) fn overlays_since(view: &View, latest: &View) -> Vec<Arc<Overlay>> {
-    let mut overlays = view.overlays.to_vec();
+/// The overlays of a view that the record of a node, as read in that view, does not hold, and those that are newer.
+pub(crate) fn overlays_since(view: &View, latest: &View, node: u32) -> SmallVec<[Arc<Overlay>; 4]> {
+    let mut overlays: SmallVec<[Arc<Overlay>; 4]> =
+        view.written.rest(&view.overlays, node).iter().cloned().collect();
     let known = |overlay: &Arc<Overlay>| view.overlays.iter().any(|other| Arc::ptr_eq(other, overlay));
     overlays.extend(latest.overlays.iter().filter(|overlay| !known(overlay)).cloned());
     overlays

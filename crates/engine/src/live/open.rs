@@ -70,6 +70,7 @@ pub(crate) fn open_live<T: Element>(
         link,
         overlay_bytes: updates.memory,
         buffer_vectors: updates.buffer_vectors.max(1),
+        portion_blocks: 0,
         repair_bytes: REPAIR_BYTES,
         segment_bytes: SEGMENT_BYTES,
     };

@@ -28,7 +28,7 @@ pub struct UpdateOptions {
 }
 
 impl Default for UpdateOptions {
-    /// Group commits of 5 ms, one thread of 8 inserts, a pool of 96, 64 MiB of changes and 64 of blocks, 30 000 buffered vectors, consolidation at 10 %.
+    /// Group commits of 5 ms, one thread of 8 inserts, a pool of 96, 64 MiB of changes and 256 of blocks, 30 000 buffered vectors, consolidation at 10 %.
     fn default() -> Self {
         Self {
             durability: Durability::Group(Duration::from_millis(5)),
@@ -37,7 +37,7 @@ impl Default for UpdateOptions {
             list: 96,
             candidates: 192,
             memory: 64 << 20,
-            cache: 64 << 20,
+            cache: 256 << 20,
             buffer_vectors: 30_000,
             consolidate_share: 0.1,
         }

@@ -3,6 +3,7 @@
 use crate::live::lock::DirectoryLock;
 use crate::live::stats::{LiveStats, UpdateCpu};
 use crate::live::worker::{Job, Keeper, Reply};
+use gleann_storage::{OsVolume, Volume};
 use gleann_update::{Delete, Insert, Inserted, Live, Outcome, Rewrite, UpdateError, Upsert};
 use gleann_vector::{Element, check_finite};
 use std::any::Any;
@@ -26,6 +27,7 @@ pub(crate) trait AnyUpdates: Send + Sync {
     fn delete(&self, keys: &[u64]) -> Vec<Result<Delete, UpdateError>>;
     fn flush(&self) -> Result<(), UpdateError>;
     fn rewrite(&self, rewrite: Rewrite) -> Result<(), UpdateError>;
+    fn snapshot(&self, volume: Arc<OsVolume>) -> Result<(), UpdateError>;
     fn stats(&self) -> LiveStats;
     fn as_any(&self) -> &dyn Any;
 }
@@ -120,6 +122,12 @@ impl<T: Element> AnyUpdates for Updates<T> {
 
     fn rewrite(&self, rewrite: Rewrite) -> Result<(), UpdateError> {
         self.keeper.as_ref().ok_or(UpdateError::Closed)?.rewrite(rewrite)
+    }
+
+    fn snapshot(&self, volume: Arc<OsVolume>) -> Result<(), UpdateError> {
+        let volume: Arc<dyn Volume> = volume;
+        let keeper = self.keeper.as_ref().ok_or(UpdateError::Closed)?;
+        keeper.threads.install(|| self.live.snapshot(&volume))
     }
 
     fn stats(&self) -> LiveStats {

@@ -11,4 +11,4 @@ mod view;
 
 pub use node_table::{NodeState, NodeTable};
 pub use overlay::{Link, Overlay, join, room};
-pub use view::{Changes, Unmerged, Version, View};
+pub use view::{Changes, Unmerged, Version, View, Written};

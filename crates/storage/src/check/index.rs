@@ -70,7 +70,8 @@ impl CheckReport {
         self.degrees.iter().zip(0u64..).map(|(count, degree)| count * degree).sum()
     }
 
-    pub(crate) fn problem(&mut self, file: &str, offset: impl Into<Option<u64>>, message: impl ToString) {
+    /// Adds a problem of the file of that name, at a byte of it where it has a place.
+    pub fn problem(&mut self, file: &str, offset: impl Into<Option<u64>>, message: impl ToString) {
         self.problem_count += 1;
         if self.problems.len() < LISTED_PROBLEMS {
             let problem = Problem { file: file.into(), offset: offset.into(), message: message.to_string() };

@@ -2,7 +2,7 @@
 
 use super::record::{Lsn, MAX_PAYLOAD};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The log could not be read, written, or trusted.
@@ -103,6 +103,19 @@ impl WalError {
     /// For `map_err` on system calls.
     pub(super) fn io(action: &'static str, path: PathBuf) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { action, path, source }
+    }
+
+    /// The file it is about, if it is about one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Io { path, .. }
+            | Self::Full { path, .. }
+            | Self::Poisoned { path, .. }
+            | Self::Damaged { path, .. }
+            | Self::MissingSegment { path, .. }
+            | Self::Foreign { path, .. } => Some(path),
+            Self::TooLong { .. } | Self::NeverAppended { .. } => None,
+        }
     }
 
     /// The system's kind of error, where the system refused: `StorageFull`, `QuotaExceeded`, …

@@ -38,4 +38,5 @@ pub use durability::{Durability, UnknownDurability};
 pub use error::WalError;
 pub use log::{Wal, WalOptions};
 pub use record::{Lsn, MAX_PAYLOAD};
+pub use replay::inspect;
 pub use segment::SEGMENT_BYTES;

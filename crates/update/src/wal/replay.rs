@@ -7,7 +7,7 @@ use super::segment::{self, Header, RECORDS_AT, Segment};
 use gleann_storage::Volume;
 
 /// Called with every record.
-pub(super) type Replay<'a, E> = &'a mut dyn FnMut(Lsn, &[u8]) -> Result<(), E>;
+pub type Replay<'a, E> = &'a mut dyn FnMut(Lsn, &[u8]) -> Result<(), E>;
 
 /// A log after its replay; all of it is durable.
 #[derive(Debug)]
@@ -34,6 +34,22 @@ pub(super) fn recover<E: From<WalError>>(
     clean(volume, &listing, kept)?;
     let segments = segments.into_iter().zip(ends).take(kept).collect();
     Ok(Recovered { segments, next })
+}
+
+/// Calls `seen` with every record of the log, and changes nothing. A torn tail ends the records.
+///
+/// # Errors
+/// What `seen` returned; a segment is missing, damaged, or of another index; the system refused.
+pub fn inspect<E: From<WalError>>(
+    volume: &dyn Volume,
+    options: &WalOptions,
+    seen: Replay<'_, E>,
+) -> Result<(), E> {
+    let listing = Listing::read(volume, options)?;
+    let opened: Result<Vec<_>, _> =
+        listing.live.iter().map(|&number| Segment::open(volume, number, options.id)).collect();
+    Walk::new(opened?).run(seen)?;
+    Ok(())
 }
 
 /// The files of the log.

@@ -138,6 +138,7 @@ pub fn options(durability: Durability) -> LiveOptions {
         link: Shape::small().link,
         overlay_bytes: 1 << 20,
         buffer_vectors: 40,
+        portion_blocks: 2,
         repair_bytes: 1 << 20,
         segment_bytes: 4096,
     }

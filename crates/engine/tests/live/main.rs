@@ -1,0 +1,10 @@
+//! Live indexes as users have them: on a real disk, from many threads, opened again and again.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod checks;
+mod errors;
+mod model;
+mod snapshots;
+mod updates;

@@ -1,0 +1,56 @@
+//! The lists of a table, as a walk reads them.
+
+use crate::error::UpdateError;
+use crate::pages::Pages;
+use gleann_graph::{AdjacencyRows, ListBlock};
+use gleann_storage::{Area, Layout, LogicalBlock, PageTable, Record, is_vacant, record_bytes};
+use gleann_vector::NodeId;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// The lists of all places; those that hold nothing have none.
+pub(super) struct Lists<'a> {
+    pub(super) pages: &'a Pages,
+    pub(super) table: Arc<PageTable>,
+    pub(super) layout: &'a Layout,
+    pub(super) places: u32,
+    pub(super) block: RefCell<Vec<u8>>,
+}
+
+impl AdjacencyRows for Lists<'_> {
+    type Error = UpdateError;
+
+    fn nodes(&self) -> u32 {
+        self.places
+    }
+
+    fn degree_bound(&self) -> usize {
+        self.layout.degree()
+    }
+
+    fn read(&self, start: u32, count: u32, into: &mut ListBlock) -> Result<(), UpdateError> {
+        into.clear();
+        let mut block = self.block.borrow_mut();
+        let (mut held, mut list) = (None, Vec::new());
+        for node in (start..start + count).map(NodeId) {
+            let index = self.layout.block_of(node).0;
+            if held != Some(index) {
+                self.pages.read(&self.table, LogicalBlock { area: Area::Records, index }, &mut block)?;
+                held = Some(index);
+            }
+            let bytes = record_bytes(self.layout, &block, self.layout.slot_of(node));
+            list.clear();
+            if !is_vacant(self.layout, bytes)
+                && let Ok(record) = Record::decode(self.layout, bytes, self.places)
+            {
+                list.extend(record.neighbours());
+            }
+            into.push(&list);
+        }
+        Ok(())
+    }
+
+    fn replace(&mut self, _: u32, _: &[u32]) -> Result<(), UpdateError> {
+        unreachable!("a check changes nothing")
+    }
+}
