@@ -18,6 +18,7 @@ use gleann_storage::{
 };
 use gleann_vector::{Element, NodeId};
 use hashbrown::HashMap;
+use parking_lot::Mutex;
 use rayon::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -127,7 +128,7 @@ impl<T: Element> Rewriter<'_, T> {
         let reach = if self.repair {
             Reach::new(&self.states, self.layout().degree(), self.live.options.repair_bytes)
         } else {
-            Reach::Off
+            Reach::Cut(Mutex::default())
         };
         let entry = self.entry_without(&dead);
         let mut since_switch = 0;
@@ -381,6 +382,7 @@ impl<T: Element> Rewriter<'_, T> {
             let lost = job.result().len() < list.len() || job.result() != &list[..];
             Figures::add(&self.live.figures.lists_repaired, u64::from(lost));
             Figures::add(&self.live.figures.comparisons, job.comparisons());
+            reach.take_cut(id, list.iter().copied().filter(|member| !job.result().contains(member)));
             list.clear();
             list.extend_from_slice(job.result());
         }
