@@ -170,6 +170,10 @@ impl<T: Element> Live<T> {
         let mut writer = self.writer.lock();
         let merged = |held: &Held<T>| buffers.iter().any(|buffer| Arc::ptr_eq(buffer, &held.buffer));
         writer.buffers.retain(|held| !merged(held));
+        if !self.is_buffered() {
+            // Nobody will fill it, and the log must not be kept for it.
+            writer.buffers.retain(|held| !held.buffer.index().is_empty());
+        }
         for moved in moves {
             // Deleted since, or its key put again.
             if buffers[moved.buffer].index().is_live(moved.slot) {

@@ -8,7 +8,7 @@ use crate::placement::Placement;
 use gleann_search::{Changes, Link, NodeState, NodeTable, Overlay, Unmerged, Version, View};
 use gleann_storage::{Layout, NewRecord, PageTable, encode_record};
 use gleann_vector::Element;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use std::collections::VecDeque;
 use std::sync::atomic::{Ordering, fence};
 use std::sync::{Arc, Weak};
@@ -26,6 +26,8 @@ pub(crate) struct Writer<T: Element> {
     pub(crate) buffers: Vec<Held<T>>,
     /// Deleted nodes of the graph that lists still name.
     pub(crate) dead: u64,
+    /// Keys that were put or deleted since a copy began, if one has.
+    pub(crate) changed: Option<HashSet<u64>>,
     changes: Arc<Changes<T>>,
     /// Places that are free once nobody reads by a table any more, oldest first.
     retired: VecDeque<(Weak<PageTable>, Vec<u32>)>,
@@ -53,7 +55,17 @@ impl<T: Element> Writer<T> {
         let places = (view.table.records().len() * layout.records_per_block()) as u32;
         let placement = Placement::new(layout, places, |id| view.nodes.state(id) == NodeState::Free);
         let dead = (0..places).filter(|&id| view.nodes.state(id) == NodeState::Dead).count() as u64;
-        Self { keys, placement, view, buffers: Vec::new(), dead, changes, retired: VecDeque::new(), layout }
+        Self {
+            keys,
+            placement,
+            view,
+            buffers: Vec::new(),
+            dead,
+            changed: None,
+            changes,
+            retired: VecDeque::new(),
+            layout,
+        }
     }
 
     /// Lets searches that begin from now on see the state as it is.
@@ -177,6 +189,9 @@ impl<T: Element> Writer<T> {
 
     /// Takes the vector of a key out of the results of searches; whether there was one.
     pub(crate) fn remove(&mut self, key: u64) -> bool {
+        if let Some(changed) = &mut self.changed {
+            changed.insert(key);
+        }
         for held in &mut self.buffers {
             if let Some(slot) = held.slots.remove(&key) {
                 return held.buffer.index().delete(slot);

@@ -4,7 +4,9 @@
 mod support;
 
 mod checks;
+mod compaction;
 mod errors;
+mod from_nothing;
 mod model;
 mod snapshots;
 mod updates;
