@@ -124,6 +124,7 @@ impl<T: Element> Writer<T> {
 
     /// Puts a node into the graph; a vector of its key goes. Its place has been taken, and its log record written.
     pub(crate) fn insert(&mut self, new: &NewNode<'_>) {
+        self.note(new.key);
         // Searches find what goes until they can find what comes.
         let replaced = self.keys.remove(&self.view.nodes, new.key);
         if replaced.is_none() {
@@ -189,9 +190,7 @@ impl<T: Element> Writer<T> {
 
     /// Takes the vector of a key out of the results of searches; whether there was one.
     pub(crate) fn remove(&mut self, key: u64) -> bool {
-        if let Some(changed) = &mut self.changed {
-            changed.insert(key);
-        }
+        self.note(key);
         for held in &mut self.buffers {
             if let Some(slot) = held.slots.remove(&key) {
                 return held.buffer.index().delete(slot);
@@ -200,6 +199,13 @@ impl<T: Element> Writer<T> {
         let Some(node) = self.keys.remove(&self.view.nodes, key) else { return false };
         self.bury(node);
         true
+    }
+
+    /// Whatever changes the vector of a key says so, for the copy that may be under way.
+    fn note(&mut self, key: u64) {
+        if let Some(changed) = &mut self.changed {
+            changed.insert(key);
+        }
     }
 
     fn bury(&mut self, node: u32) {
