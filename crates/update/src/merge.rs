@@ -191,6 +191,11 @@ impl<T: Element> Live<T> {
         writer.view.table = table;
         writer.view.entry = entry;
         writer.free_places(&frozen.table, gone);
+        if !self.is_buffered() {
+            // Direct inserts go on meanwhile. From here on they link to merged nodes, which the views of older searches do
+            // not have: those must not see them.
+            writer.view.overlays.push(Arc::new(Overlay::new()));
+        }
         writer.publish();
     }
 
