@@ -57,6 +57,7 @@ impl Traversal {
             if let Some(position) = estimate.and_then(|estimate| self.pool.find(estimate, node)) {
                 *self.pool.state_mut(position) = State::Expanded;
             }
+            self.enter_at_entry(index);
             return Ok(());
         }
         let record = index.decode((node, nodes), bytes)?;

@@ -32,7 +32,7 @@ pub use error::SearchError;
 pub use estimates::Estimates;
 pub use harvest::{Harvest, InsertSearch, Met, ToInsert};
 pub use index::SearchIndex;
-pub use live::{Changes, Link, NodeState, NodeTable, Overlay, Unmerged, Version, View, join};
+pub use live::{Changes, Link, NodeState, NodeTable, Overlay, Unmerged, Version, View, Written, join, room};
 pub use mem_graph::{MemGraph, Points};
 pub use options::{MAX_LIST, MAX_WIDTH, OptionsError, SearchKind, SearchOptions};
 pub use page_search::Expansion;

@@ -1,5 +1,6 @@
 //! Neighbour lists of landed candidates, in two allocations: ids, and the codes where records hold them.
 
+use crate::live::room;
 use gleann_storage::{Layout, Record};
 
 /// The lists a search holds on to, by number.
@@ -16,9 +17,9 @@ pub(crate) struct Lists {
 }
 
 impl Lists {
-    /// Forgets all lists and makes ready for those of `layout`.
-    pub(crate) fn reset(&mut self, layout: &Layout) {
-        self.stride = layout.degree() + 1;
+    /// Forgets all lists and makes ready for those of `layout`, which may be longer where they change.
+    pub(crate) fn reset(&mut self, layout: &Layout, changes: bool) {
+        self.stride = 1 + if changes { room(layout.degree()) } else { layout.degree() };
         self.code_bytes = layout.code_bytes();
         self.code_stride = self.code_bytes * layout.degree();
         let lists = self.ids.len() / self.stride;

@@ -208,7 +208,7 @@ impl Traversal {
         self.visited.clear(expected.min(self.nodes as usize));
         self.outstanding.clear();
         self.blocks = 0;
-        self.lists.reset(&index.layout);
+        self.lists.reset(&index.layout, self.view.is_some());
         self.unjudged.clear();
         self.open = 0;
         if let Some(codebook) = index.estimates.codebook() {
@@ -287,8 +287,23 @@ impl Traversal {
                 });
             }
         }
+        if self.scratch.unseen.is_empty() {
+            self.enter_at_entry(index);
+        }
         self.admit_unseen(index);
         Ok(())
+    }
+
+    /// Begins where an index that changes says: what a navigation graph knows may have gone since.
+    pub(crate) fn enter_at_entry<T: Element>(&mut self, index: &SearchIndex<T>) {
+        let Some(view) = self.view.as_deref() else { return };
+        if let Some(id) = view.entry
+            && self.visited.insert(id)
+        {
+            let estimate = index.estimates.of_medoid(&self.table, id, Some(view));
+            self.stats.comparisons += 1;
+            self.admit(estimate, id, State::Fresh);
+        }
     }
 
     /// Candidates asked for that have not come.

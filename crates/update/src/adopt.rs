@@ -4,7 +4,7 @@ use crate::areas::write_areas;
 use crate::backend::Backend;
 use crate::error::UpdateError;
 use crate::pages::{Pages, PagesPlace, TABLE_NAME};
-use crate::root::Root;
+use crate::root::{Portion, Root};
 use gleann_quant::Codes;
 use gleann_search::{NodeState, NodeTable};
 use gleann_storage::{
@@ -62,7 +62,14 @@ pub fn adopt<T: Element>(adopted: &Adopted<'_>, backend: Backend) -> Result<(), 
     write_areas(&mut commit, (&nodes, &states), (&[], places), &mut block)?;
     let max_norm =
         if adopted.metric == Metric::InnerProduct { largest_norm::<T>(adopted, &pages)? } else { 0.0 };
-    let root = Root { backend, entry: adopted.entry, first_segment: 1, max_norm, states };
+    let root = Root {
+        backend,
+        entry: adopted.entry,
+        first_segment: 1,
+        max_norm,
+        written: Portion::default(),
+        states,
+    };
     commit.finish(&root.to_bytes())?;
     Ok(())
 }

@@ -50,6 +50,6 @@ impl<T: Element> Live<T> {
     }
 
     pub(crate) fn new_buffer(&self) -> Buffer<T> {
-        Buffer::new(self.index.distance.clone(), self.space, &self.options)
+        Buffer::new(self.index.distance, self.space, &self.options)
     }
 }

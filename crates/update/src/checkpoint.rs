@@ -15,14 +15,21 @@ use crate::error::UpdateError;
 use crate::figures::Figures;
 use crate::linking::Joining;
 use crate::live::Live;
-use crate::rewrite::{Rewriter, Rewritten};
-use crate::root::Root;
+use crate::pages::Commit;
+use crate::rewrite::{Rewriter, Rewritten, Switched};
+use crate::root::{Portion, Root};
+use crate::wal::Lsn;
 use crate::writer::{Held, Writer};
-use gleann_search::{NodeState, NodeTable, Overlay};
+use gleann_search::{NodeState, NodeTable, Overlay, Written};
 use gleann_storage::PageTable;
 use gleann_vector::Element;
 use hashbrown::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Portions of a checkpoint, and the fewest blocks of one.
+const PORTIONS: u32 = 8;
+const LEAST_PORTION: u32 = 2048;
 
 /// What a checkpoint writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,8 +47,16 @@ pub(crate) struct Frozen {
     pub(crate) nodes: Arc<NodeTable>,
     pub(crate) states: Vec<NodeState>,
     pub(crate) entry: Option<u32>,
+    /// The log goes on here once the checkpoint stands, and began there before.
     pub(crate) segment: u64,
+    pub(crate) last_segment: u64,
+    /// The last record of the log that is part of the checkpoint.
+    pub(crate) lsn: Lsn,
+    pub(crate) written: Written,
 }
+
+/// Temporary indexes, oldest first.
+type Buffers<T> = Vec<Arc<Buffer<T>>>;
 
 impl<T: Element> Live<T> {
     /// Writes out what has changed. Waits for a checkpoint that is under way.
@@ -50,44 +65,110 @@ impl<T: Element> Live<T> {
     /// The system refused, or a block is damaged: the index is as before, and this can be tried again.
     pub fn checkpoint(&self, rewrite: Rewrite) -> Result<(), UpdateError> {
         let _turn = self.maintenance.lock();
-        let (frozen, _) = self.freeze(false)?;
         let repair = rewrite == Rewrite::Repaired;
-        let rewriter = Rewriter {
+        let (mut frozen, _) = self.freeze(false, repair)?;
+        let written = self.write_out(&mut frozen, repair);
+        self.writer.lock().repairing = false;
+        written?;
+        Figures::add(&self.figures.checkpoints, 1);
+        Ok(self.wal.remove_before(frozen.segment)?)
+    }
+
+    /// Steps 2 to 4.
+    fn write_out(&self, frozen: &mut Frozen, repair: bool) -> Result<(), UpdateError> {
+        let portion = if repair { None } else { self.portion(frozen) };
+        let mut rewriter = Rewriter {
             live: self,
-            table: frozen.table.clone(),
+            // Held by nobody else, so that what a portion replaces is free for the next.
+            table: std::mem::take(&mut frozen.table),
             frozen: frozen.overlays.clone(),
             joining: Joining::DeltaPrune,
             nodes: frozen.nodes.clone(),
             states: frozen.states.clone(),
             entry: frozen.entry,
             repair,
+            written: frozen.written,
+            portion,
+            shortened: AtomicBool::new(false),
         };
-        let mut commit = self.pages.begin()?;
-        let Rewritten { gone, entry } = rewriter.run(&mut commit)?;
+        let commit = self.pages.begin()?;
+        let mut switch = |portion: Switched<'_>| self.switch_portion(frozen, portion);
+        let Rewritten { mut commit, gone, entry } = rewriter.run(commit, &mut switch)?;
+        let table = rewriter.table.clone();
+        drop(rewriter);
         let new: Vec<u32> = frozen.overlays.iter().flat_map(|overlay| overlay.new_nodes()).collect();
         let places = self.places_of(commit.blocks(gleann_storage::Area::Records));
         let mut block = vec![0; self.index.layout.block_bytes()];
         write_areas(&mut commit, (&frozen.nodes, &frozen.states), (&new, places), &mut block)?;
-        let states = self.states_after(&frozen, places, repair);
+        let states = self.states_after(frozen, places, repair);
         let root = Root {
             backend: self.backend,
             entry,
             first_segment: frozen.segment,
             max_norm: self.max_norm,
+            written: Portion::default(),
             states,
         };
         // The states show what was done up to now, and nothing may last that the log does not know.
         self.wal.flush()?;
-        let table = commit.finish(&root.to_bytes())?;
-        self.publish_table(&frozen, table, entry, gone);
-        Figures::add(&self.figures.checkpoints, 1);
-        Ok(self.wal.remove_before(frozen.segment)?)
+        let new = commit.finish(&root.to_bytes())?;
+        self.publish_table(frozen, (&table, new), entry, gone);
+        Ok(())
+    }
+
+    /// Blocks of a portion. Repairs are made all at once: half of them may cut off what only deleted nodes lead to. Nor are
+    /// there portions where an earlier checkpoint has failed amid its portions.
+    fn portion(&self, frozen: &Frozen) -> Option<u32> {
+        let blocks = frozen.table.records().len() as u32;
+        let auto = (blocks / PORTIONS).max(LEAST_PORTION);
+        let portion = if self.options.portion_blocks == 0 { auto } else { self.options.portion_blocks };
+        (frozen.written == Written::default()).then_some(portion)
+    }
+
+    /// Brings a portion into force: for searches at once; for whoever opens the index after a crash together with the log,
+    /// which begins where it did.
+    fn switch_portion(&self, frozen: &Frozen, portion: Switched<'_>) -> Result<Commit, UpdateError> {
+        let Switched { commit, table, nodes, entry } = portion;
+        // Lists may name what is not on disk yet: the log must know of it.
+        self.wal.flush()?;
+        let is_new = |id: u32| frozen.overlays.iter().any(|overlay| overlay.has_record(id));
+        let places = self.places_of(table.records().len() as u32);
+        let state = |id: u32| match frozen.states.get(id as usize) {
+            Some(NodeState::Live | NodeState::Dead) if !is_new(id) => frozen.nodes.state(id),
+            _ => NodeState::Free,
+        };
+        let root = Root {
+            backend: self.backend,
+            entry: entry.filter(|&id| id < places && !is_new(id)),
+            first_segment: frozen.last_segment,
+            max_norm: self.max_norm,
+            written: Portion { nodes, lsn: frozen.lsn },
+            states: (0..places).map(state).collect(),
+        };
+        let new = commit.finish(&root.to_bytes())?;
+        let mut writer = self.writer.lock();
+        (self.before_switch)();
+        writer.retire(table, Vec::new());
+        writer.view.table = new.clone();
+        writer.view.written = Written { nodes, overlays: frozen.overlays.len() };
+        if writer.view.entry == frozen.entry {
+            writer.view.entry = entry;
+        }
+        writer.publish();
+        drop(writer);
+        *table = new;
+        Ok(self.pages.begin()?)
     }
 
     /// Step 1. `with_buffers`: what temporary indexes hold is to be part of the checkpoint, and an empty one takes their
     /// place; otherwise the log that speaks of them must stay.
-    pub(crate) fn freeze(&self, with_buffers: bool) -> Result<(Frozen, Vec<Arc<Buffer<T>>>), UpdateError> {
+    pub(crate) fn freeze(
+        &self,
+        with_buffers: bool,
+        repair: bool,
+    ) -> Result<(Frozen, Buffers<T>), UpdateError> {
         let mut writer = self.writer.lock();
+        let last_segment = *self.wal.segments().start();
         let next = self.wal.rotate()?;
         let keeps_log = !with_buffers && !writer.buffers.is_empty();
         let segment = if keeps_log { *self.wal.segments().start() } else { next };
@@ -95,6 +176,7 @@ impl<T: Element> Live<T> {
         if with_buffers && !writer.buffers.is_empty() {
             writer.buffers.push(Held { buffer: Arc::new(self.new_buffer()), slots: HashMap::new() });
         }
+        writer.repairing = repair;
         let mut overlays = writer.view.overlays.to_vec();
         if writer.active().is_empty() {
             // It goes on, so that checkpoints that fail do not pile overlays up.
@@ -107,7 +189,9 @@ impl<T: Element> Live<T> {
         let places = writer.placement.places().min(nodes.places() as u32);
         let states = (0..places).map(|id| nodes.state(id)).collect();
         let (table, entry) = (writer.view.table.clone(), writer.view.entry);
-        Ok((Frozen { overlays, table, nodes, states, entry, segment }, buffers))
+        let (lsn, written) = (self.wal.last_lsn(), writer.view.written);
+        let frozen = Frozen { overlays, table, nodes, states, entry, segment, last_segment, lsn, written };
+        Ok((frozen, buffers))
     }
 
     pub(crate) fn places_of(&self, blocks: u32) -> u32 {
@@ -126,17 +210,25 @@ impl<T: Element> Live<T> {
     }
 
     /// Step 4.
-    fn publish_table(&self, frozen: &Frozen, table: Arc<PageTable>, entry: Option<u32>, gone: Vec<u32>) {
+    fn publish_table(
+        &self,
+        frozen: &Frozen,
+        (old, table): (&Arc<PageTable>, Arc<PageTable>),
+        entry: Option<u32>,
+        gone: Vec<u32>,
+    ) {
         let mut writer = self.writer.lock();
         let is_frozen =
             |overlay: &Arc<Overlay>| frozen.overlays.iter().any(|other| Arc::ptr_eq(other, overlay));
         writer.view.overlays.retain(|overlay| !is_frozen(overlay));
+        writer.view.written = Written::default();
         (self.before_switch)();
         writer.view.table = table;
         if writer.view.entry == frozen.entry {
             writer.view.entry = entry;
         }
-        writer.free_places(&frozen.table, gone);
+        writer.free_places(old, gone);
+        writer.repairing = false;
         writer.publish();
     }
 }

@@ -11,6 +11,9 @@ use gleann_vector::{Element, NodeId};
 /// All vectors of one moment.
 pub struct Copying<T: Element>(Moment<T>);
 
+/// Takes a key and its vector.
+type TakeVector<'a, T> = &'a mut dyn FnMut(u64, &[T]) -> Result<(), UpdateError>;
+
 impl<T: Element> Live<T> {
     /// Begins a copy. From here on every key that is put or deleted is noted, until [`Live::end_copy`]. Waits for a
     /// merge that is under way.
@@ -23,11 +26,7 @@ impl<T: Element> Live<T> {
     ///
     /// # Errors
     /// A block cannot be read, or what `take` failed with.
-    pub fn copy(
-        &self,
-        copying: &Copying<T>,
-        take: &mut dyn FnMut(u64, &[T]) -> Result<(), UpdateError>,
-    ) -> Result<(), UpdateError> {
+    pub fn copy(&self, copying: &Copying<T>, take: TakeVector<'_, T>) -> Result<(), UpdateError> {
         let Moment { view, states, buffered } = &copying.0;
         let layout = &self.index.layout;
         let (mut block, mut held) = (vec![0; layout.block_bytes()], None);

@@ -5,13 +5,14 @@
 //! it mostly; here it is made sure, so that no insert ever cuts off a node.
 
 use crate::error::UpdateError;
-use crate::linking::{Join, current_list};
+use crate::linking::{Join, current_list, overlays_since};
 use crate::live::Live;
 use crate::writer::Writer;
-use gleann_search::{Harvest, Overlay};
+use gleann_search::{Harvest, Overlay, View, room};
 use gleann_storage::Record;
 use gleann_vector::Element;
 use hashbrown::HashMap;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// What an insert is to change.
@@ -26,13 +27,24 @@ pub(crate) struct Changed {
 pub(crate) struct Joined<'a> {
     pub(crate) harvest: &'a Harvest,
     pub(crate) joins: &'a [Join],
-    pub(crate) overlays: &'a [Arc<Overlay>],
+    /// The latest version of the index.
+    pub(crate) latest: &'a View,
     /// The most neighbours a list may have.
     pub(crate) degree: usize,
+    /// Whether the lists are what a search would see: not where they have been repaired since, or are being.
+    pub(crate) certain: bool,
+}
+
+impl Joined<'_> {
+    /// What has joined the list of a node since its record was written.
+    pub(crate) fn overlays(&self, node: u32) -> SmallVec<[Arc<Overlay>; 4]> {
+        self.harvest.view().map_or(SmallVec::new(), |view| overlays_since(view, self.latest, node))
+    }
 }
 
 impl Changed {
-    /// Takes back the links after which nothing would lead to who made room, unless the new node can name them.
+    /// Takes back the links after which nothing would lead to who made room, unless the new node can name them. On lists
+    /// that are not certain, nobody leaves whom the new node does not name: there is some room in memory.
     pub(crate) fn keep_ways(&mut self, joined: &Joined<'_>, is_live: impl Fn(u32) -> bool) {
         let Self { list, links } = self;
         let leaving = links.iter().filter_map(|&(_, leaves)| leaves);
@@ -41,21 +53,26 @@ impl Changed {
         if lists_with.is_empty() {
             return;
         }
+        let mut lengths = HashMap::with_capacity(joined.joins.len());
         let mut members = Vec::new();
         for join in joined.joins {
-            current_list((joined.harvest, join.position), joined.overlays, joined.degree, &mut members);
+            let overlays = joined.overlays(join.node);
+            current_list((joined.harvest, join.position), &overlays, joined.degree, &mut members);
+            lengths.insert(join.node, members.len());
             for id in &members {
                 if let Some(count) = lists_with.get_mut(id) {
                     *count += 1;
                 }
             }
         }
-        links.retain(|&(_, leaves)| {
-            let Some(leaves) = leaves else { return true };
-            match lists_with.get_mut(&leaves) {
-                _ if list.contains(&leaves) => {}
-                Some(count) if *count > 1 => *count -= 1,
-                _ if list.len() < joined.degree && is_live(leaves) => list.push(leaves),
+        links.retain_mut(|(node, leaves)| {
+            let Some(who) = *leaves else { return true };
+            let named = list.contains(&who);
+            match lists_with.get_mut(&who) {
+                _ if named => {}
+                Some(count) if joined.certain && *count > 1 => *count -= 1,
+                _ if list.len() < joined.degree && is_live(who) => list.push(who),
+                _ if !joined.certain && lengths[node] < room(joined.degree) => *leaves = None,
                 _ => return false,
             }
             true
@@ -112,7 +129,7 @@ impl<T: Element> Live<T> {
             .map_err(|cause| self.damaged_node(node, &cause))?;
         let mut list: Vec<u32> = fields.neighbours().collect();
         let mut length = list.len();
-        list.resize(layout.degree(), 0);
+        list.resize(room(layout.degree()), 0);
         view.patch(node, &mut list, &mut length);
         list.truncate(length);
         Ok(list)

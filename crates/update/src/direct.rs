@@ -4,7 +4,7 @@
 use crate::detour::{Changed, Joined};
 use crate::error::UpdateError;
 use crate::figures::Figures;
-use crate::linking::{Join, Joining, Linker, Verdict, links_of, overlays_since};
+use crate::linking::{Join, Joining, Linker, Verdict, links_of};
 use crate::live::{Insert, Live, Upsert};
 use crate::runner::{Inserted, Inserts};
 use crate::wal::Lsn;
@@ -94,8 +94,11 @@ impl<T: Element> Live<T> {
         let joins: Vec<Join> =
             linker.joins().iter().copied().filter(|join| is_live(&writer, join.node)).collect();
         let harvest = linked.harvest;
-        let overlays = harvest.view().map_or(Vec::new(), |view| overlays_since(view, &writer.view));
-        let joined = Joined { harvest, joins: &joins, overlays: &overlays, degree: self.options.link.degree };
+        let latest = writer.view.clone();
+        let certain =
+            !writer.repairing && harvest.view().is_none_or(|view| Arc::ptr_eq(&view.table, &latest.table));
+        let degree = self.options.link.degree;
+        let joined = Joined { harvest, joins: &joins, latest: &latest, degree, certain };
         let links = self.decide(linker, &joined, &writer);
         let mut changed = Changed { list, links };
         changed.keep_ways(&joined, |id| is_live(&writer, id));
@@ -125,17 +128,19 @@ impl<T: Element> Live<T> {
     fn decide(
         &self,
         linker: &mut Linker,
-        &Joined { harvest, joins, overlays, .. }: &Joined<'_>,
+        joined: &Joined<'_>,
         writer: &Writer<T>,
     ) -> Vec<(u32, Option<u32>)> {
+        let Joined { harvest, joins, .. } = *joined;
         let mut links = Vec::with_capacity(joins.len());
         for join in joins {
-            let verdict = if links_of(overlays, join.node) == join.links {
+            let overlays = joined.overlays(join.node);
+            let verdict = if links_of(&overlays, join.node) == join.links {
                 join.verdict
             } else {
                 Figures::add(&self.figures.decided_again, 1);
                 let judged =
-                    linker.judge::<T>((harvest, join.position), self.codebook(), writer.nodes(), overlays);
+                    linker.judge::<T>((harvest, join.position), self.codebook(), writer.nodes(), &overlays);
                 judged.expect("the latest table has every node")
             };
             match verdict {

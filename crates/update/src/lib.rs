@@ -47,6 +47,7 @@ pub use live::{Delete, Insert, Live, LiveOptions, LiveParts, Upsert};
 pub use operation::Operation;
 pub use pages::{Commit, Pages, PagesError, PagesPlace, TABLE_NAME};
 pub use params::LinkParams;
+pub use reach::REPAIR_BYTES;
 pub use repair::{RepairJob, RepairParams, RepairPolicy, RepairSource};
 pub use runner::{InsertJob, Inserted, Inserts, Runner};
 pub use temp::{Full, TempIndex, TempParams, TempScratch};

@@ -5,8 +5,9 @@ use crate::params::LinkParams;
 use gleann_graph::{Candidate, DeltaPrune, EmbeddedRows, Prune, PruneParams, PruneSpace, Step as PruneStep};
 use gleann_lios::{Resumable, Step};
 use gleann_quant::{Codebook, Encoder};
-use gleann_search::{Harvest, NodeTable, Overlay, View, join};
+use gleann_search::{Harvest, NodeTable, Overlay, View, join, room};
 use gleann_vector::Element;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Comparisons between two looks at the clock: below a microsecond.
@@ -94,7 +95,7 @@ impl Linker {
             candidates: Vec::new(),
             order: Vec::new(),
             members: EmbeddedRows::new(space),
-            everyone: (1..=params.degree as u32 + 1).collect(),
+            everyone: (1..=room(params.degree) as u32 + 1).collect(),
             centre: Vec::new(),
             delta: DeltaPrune::new(),
             current: Vec::new(),
@@ -198,8 +199,9 @@ impl Linker {
         if let Some(view) = harvest.view().cloned() {
             // Nothing is decided on how many there are where lists gather all that come.
             let gathers = self.joining == Joining::Gather;
-            let links = if gathers { 0 } else { links_of(&view.overlays, node) };
-            let verdict = self.judge::<T>((harvest, position), codebook, &view.nodes, &view.overlays);
+            let overlays = view.written.rest(&view.overlays, node);
+            let links = if gathers { 0 } else { links_of(overlays, node) };
+            let verdict = self.judge::<T>((harvest, position), codebook, &view.nodes, overlays);
             let (links, verdict) = verdict.map_or((UNDECIDED, Verdict::Refused), |verdict| (links, verdict));
             self.joins.push(Join { node, position, links, verdict });
         }
@@ -235,10 +237,12 @@ impl Linker {
             self.members.push_with(|row| codebook.decode(code, row));
         }
         self.members.push_with(|row| codebook.decode(&self.code, row));
-        self.centre.resize(degree + 1, 0.0);
-        self.members.distances(0, &self.everyone, &mut self.centre);
-        let mut pairs = self.members.pairs_in(&self.everyone);
-        let evicted = self.delta.run(&self.centre, degree as u32, self.params.alpha, &mut pairs);
+        let target = self.current.len();
+        self.centre.resize(target + 1, 0.0);
+        let everyone = &self.everyone[..=target];
+        self.members.distances(0, everyone, &mut self.centre);
+        let mut pairs = self.members.pairs_in(everyone);
+        let evicted = self.delta.run(&self.centre, target as u32, self.params.alpha, &mut pairs);
         drop(pairs);
         self.prune_comparisons += self.delta.comparisons();
         Some(match self.current.get(evicted.member as usize) {
@@ -264,7 +268,7 @@ pub(crate) fn current_list(
     let mut length = list.len();
     into.clear();
     into.extend_from_slice(list);
-    into.resize(degree, 0);
+    into.resize(room(degree), 0);
     for overlay in overlays {
         overlay.with_links(harvest.met()[position].node, |links| {
             links.iter().for_each(|&link| join(into, &mut length, link));
@@ -278,9 +282,10 @@ pub(crate) fn links_of(overlays: &[Arc<Overlay>], node: u32) -> usize {
     overlays.iter().map(|overlay| overlay.links_of(node)).sum()
 }
 
-/// The overlays of a view, and those that are newer.
-pub(crate) fn overlays_since(view: &View, latest: &View) -> Vec<Arc<Overlay>> {
-    let mut overlays = view.overlays.to_vec();
+/// The overlays of a view that the record of a node, as read in that view, does not hold, and those that are newer.
+pub(crate) fn overlays_since(view: &View, latest: &View, node: u32) -> SmallVec<[Arc<Overlay>; 4]> {
+    let mut overlays: SmallVec<[Arc<Overlay>; 4]> =
+        view.written.rest(&view.overlays, node).iter().cloned().collect();
     let known = |overlay: &Arc<Overlay>| view.overlays.iter().any(|other| Arc::ptr_eq(other, overlay));
     overlays.extend(latest.overlays.iter().filter(|overlay| !known(overlay)).cloned());
     overlays

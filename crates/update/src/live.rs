@@ -9,13 +9,13 @@ use crate::key_map::KeyMap;
 use crate::operation::Operation;
 use crate::pages::{Pages, PagesPlace};
 use crate::params::LinkParams;
-use crate::root::Root;
+use crate::root::{Portion, Root};
 use crate::wal::{Durability, Lsn, Wal, WalOptions};
 use crate::writer::{NewNode, Writer};
 use gleann_graph::PruneSpace;
 use gleann_quant::{Codebook, Codes, Encoder};
 use gleann_search::{
-    Cache, Changes, EntryPoints, Estimates, MemGraph, NodeTable, Overlay, SearchIndex, Version, View,
+    Cache, Changes, EntryPoints, Estimates, MemGraph, NodeTable, Overlay, SearchIndex, Version, View, Written,
 };
 use gleann_storage::{Area, BuildId, Layout, LogicalBlock, Record, Volume, record_bytes};
 use gleann_vector::{Distance, Element, Matrix, Metric, NodeId};
@@ -52,6 +52,12 @@ pub struct LiveOptions {
     pub overlay_bytes: usize,
     /// Vectors that a temporary index takes before it is merged.
     pub buffer_vectors: usize,
+    /// Blocks that a checkpoint writes before it switches tables: what they took is free for the next ones, so that the
+    /// file need not hold everything twice. 0: an eighth of all.
+    pub portion_blocks: u32,
+    /// Memory that a repair may take to find out what can no longer be reached, usually [`REPAIR_BYTES`](crate::REPAIR_BYTES).
+    /// With less than the lists of all nodes take, only nodes that no list names are found.
+    pub repair_bytes: usize,
     /// Bytes of a segment of the log.
     pub segment_bytes: u64,
 }
@@ -125,6 +131,7 @@ impl<T: Element> Live<T> {
         let view = View {
             table: pages.table(),
             overlays: smallvec![Arc::new(Overlay::new())],
+            written: Written::default(),
             entry: root.entry,
             nodes,
         };
@@ -140,7 +147,7 @@ impl<T: Element> Live<T> {
         };
         let figures = Figures::default();
         let distance = Distance::new(metric, layout.dim());
-        let new_buffer = || Buffer::new(distance.clone(), space, &options);
+        let new_buffer = || Buffer::new(distance, space, &options);
         let mut replay = Replay {
             writer: &mut writer,
             layout: &layout,
@@ -148,24 +155,16 @@ impl<T: Element> Live<T> {
             code: vec![0; codebook.chunks()],
             encoder: Encoder::new(&codebook),
             new_buffer: &new_buffer,
+            written: root.written,
         };
         let wal = Wal::open(volume.clone(), wal_options, &mut |lsn, record| {
             let path = volume.path("wal-*.gln");
             let damaged = |found| UpdateError::Damaged { path, found: format!("record {}: {found}", lsn.0) };
-            replay.apply(record).map_err(damaged)
+            replay.apply(lsn, record).map_err(damaged)
         })?;
         writer.buffers.iter().for_each(|held| held.buffer.index().link_from(0));
         writer.publish();
-        let empty = Codes::new(Matrix::zeroed(0, codebook.chunks()), &codebook).expect("no code is wrong");
-        let index = SearchIndex {
-            layout,
-            nodes: 0,
-            distance: Distance::new(metric, layout.dim()),
-            estimates: Estimates::Memory { codebook, codes: empty },
-            entry: EntryPoints { medoid: None, mem_graph },
-            cache: Cache::Empty,
-            changes: Some(changes.clone()),
-        };
+        let index = searched((layout, metric), codebook, mem_graph, &changes);
         Ok(Self {
             index: Arc::new(index),
             id,
@@ -291,6 +290,25 @@ impl<T: Element> Live<T> {
     }
 }
 
+/// What searches share: everything that changes is in `changes`.
+fn searched<T: Element>(
+    (layout, metric): (Layout, Metric),
+    codebook: Codebook,
+    mem_graph: Option<MemGraph<T>>,
+    changes: &Arc<Changes<T>>,
+) -> SearchIndex<T> {
+    let empty = Codes::new(Matrix::zeroed(0, codebook.chunks()), &codebook).expect("no code is wrong");
+    SearchIndex {
+        layout,
+        nodes: 0,
+        distance: Distance::new(metric, layout.dim()),
+        estimates: Estimates::Memory { codebook, codes: empty },
+        entry: EntryPoints { medoid: None, mem_graph },
+        cache: Cache::Empty,
+        changes: Some(changes.clone()),
+    }
+}
+
 /// Codes, keys and states as of the last checkpoint.
 fn load_nodes(
     pages: &Pages,
@@ -326,11 +344,12 @@ struct Replay<'a, T: Element> {
     code: Vec<u8>,
     encoder: Encoder,
     new_buffer: &'a dyn Fn() -> Buffer<T>,
+    written: Portion,
 }
 
 impl<T: Element> Replay<'_, T> {
     /// What is wrong with a record, in words, if it cannot be done again.
-    fn apply(&mut self, record: &[u8]) -> Result<(), String> {
+    fn apply(&mut self, lsn: Lsn, record: &[u8]) -> Result<(), String> {
         let vector_bytes = self.layout.dim() * size_of::<T>();
         let operation = Operation::decode(record, vector_bytes)
             .ok_or_else(|| format!("a record of {} bytes is no operation of this index", record.len()))?;
@@ -344,7 +363,10 @@ impl<T: Element> Replay<'_, T> {
                 self.writer.put(key, &vector, self.new_buffer);
                 Ok(())
             }
-            Operation::Insert { key, node, list, links, vector } => {
+            Operation::Insert { key, node, list, mut links, vector } => {
+                // What a checkpoint that was cut short has written already.
+                let Portion { nodes, lsn: last } = self.written;
+                links.retain(|&(id, _)| lsn > last || id >= nodes);
                 self.insert(&NewNode { key, node, list: &list, links: &links, vector, code: &[] })
             }
         }

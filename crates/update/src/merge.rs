@@ -14,17 +14,17 @@ use crate::figures::Figures;
 use crate::linking::{Joining, Linker, Verdict};
 use crate::live::Live;
 use crate::rewrite::{Rewriter, Rewritten};
-use crate::root::Root;
+use crate::root::{Portion, Root};
 use crate::runner::{InsertJob, Inserted, Inserts, Runner};
 use crate::writer::{Held, NewNode};
-use gleann_search::{Changes, Link, NodeState, Overlay, Turn, Version, View};
+use gleann_search::{Changes, Link, NodeState, Overlay, Turn, Version, View, Written};
 use gleann_storage::{Area, Clock, PageIo, PageTable};
 use gleann_vector::Element;
 use parking_lot::Mutex;
 use smallvec::{SmallVec, smallvec};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Vectors that one thread of a merge links at a time.
@@ -60,7 +60,7 @@ impl<T: Element> Live<T> {
         clock: &C,
     ) -> Result<(), UpdateError> {
         let _turn = self.maintenance.lock();
-        let (mut frozen, buffers) = self.freeze(true)?;
+        let (mut frozen, buffers) = self.freeze(true, false)?;
         let merging = Arc::new(Merging::new(self, &frozen));
         let moves = Mutex::new(Vec::new());
         let merged = self
@@ -123,7 +123,7 @@ impl<T: Element> Live<T> {
         let end = moves.iter().map(|moved| moved.node as usize + 1).max().unwrap_or(0);
         frozen.states.resize(frozen.states.len().max(end), NodeState::Free);
         moves.iter().for_each(|moved| frozen.states[moved.node as usize] = NodeState::Live);
-        let rewriter = Rewriter {
+        let mut rewriter = Rewriter {
             live: self,
             table: frozen.table.clone(),
             frozen: frozen.overlays.iter().cloned().chain([merging.overlay.clone()]).collect(),
@@ -132,9 +132,13 @@ impl<T: Element> Live<T> {
             states: frozen.states.clone(),
             entry: view.entry,
             repair: true,
+            written: frozen.written,
+            portion: None,
+            shortened: AtomicBool::new(false),
         };
-        let mut commit = self.pages.begin()?;
-        let Rewritten { gone, entry } = rewriter.run(&mut commit)?;
+        let commit = self.pages.begin()?;
+        let Rewritten { mut commit, gone, entry } =
+            rewriter.run(commit, &mut |portion| Ok(portion.commit))?;
         let new: Vec<u32> = rewriter.frozen.iter().flat_map(|overlay| overlay.new_nodes()).collect();
         let places = self.places_of(commit.blocks(Area::Records));
         let mut block = vec![0; self.index.layout.block_bytes()];
@@ -150,6 +154,7 @@ impl<T: Element> Live<T> {
             entry,
             first_segment: frozen.segment,
             max_norm: self.max_norm,
+            written: Portion::default(),
             states,
         };
         // As in a checkpoint.
@@ -187,6 +192,7 @@ impl<T: Element> Live<T> {
         let is_frozen =
             |overlay: &Arc<Overlay>| frozen.overlays.iter().any(|other| Arc::ptr_eq(other, overlay));
         writer.view.overlays.retain(|overlay| !is_frozen(overlay));
+        writer.view.written = Written::default();
         (self.before_switch)();
         writer.view.table = table;
         writer.view.entry = entry;
@@ -214,8 +220,8 @@ impl<T: Element> Merging<T> {
         let overlay = Arc::new(Overlay::new());
         let mut overlays: SmallVec<[Arc<Overlay>; 2]> = frozen.overlays.iter().cloned().collect();
         overlays.push(overlay.clone());
-        let view =
-            View { table: frozen.table.clone(), overlays, entry: frozen.entry, nodes: frozen.nodes.clone() };
+        let (table, nodes) = (frozen.table.clone(), frozen.nodes.clone());
+        let view = View { table, overlays, written: frozen.written, entry: frozen.entry, nodes };
         let version = Version { view: Arc::new(view.clone()), unmerged: smallvec![] };
         let changes = Arc::new(Changes::new(version));
         Self { live: live.clone(), changes, overlay, view: Mutex::new(view) }

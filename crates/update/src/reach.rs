@@ -14,8 +14,8 @@ use gleann_vector::{Element, NodeId};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Memory for lists, in bytes.
-const LIST_MEMORY: usize = 64 << 20;
+/// [`LiveOptions::repair_bytes`](crate::LiveOptions::repair_bytes) unless somebody says otherwise.
+pub const REPAIR_BYTES: usize = 64 << 20;
 /// Nodes among which one without neighbours looks for the nearest.
 const LOOKED_AT: usize = 256;
 
@@ -30,11 +30,11 @@ pub(crate) enum Reach {
 }
 
 impl Reach {
-    /// Of the nodes in the states, whose lists have up to `degree` neighbours.
-    pub(crate) fn new(states: &[NodeState], degree: usize) -> Self {
+    /// Of the nodes in the states, whose lists have up to `degree` neighbours; in at most so many bytes, if that can be.
+    pub(crate) fn new(states: &[NodeState], degree: usize, bytes: usize) -> Self {
         let live = states.iter().filter(|&&state| state == NodeState::Live).count();
         let list_bytes = size_of::<u32>() * degree;
-        if live * list_bytes + states.len() * size_of::<OnceLock<Box<[u32]>>>() <= LIST_MEMORY {
+        if live * list_bytes + states.len() * size_of::<OnceLock<Box<[u32]>>>() <= bytes {
             Self::Lists(states.iter().map(|_| OnceLock::new()).collect())
         } else {
             Self::Degrees(states.iter().map(|_| AtomicU8::new(0)).collect())

@@ -12,7 +12,7 @@ use crate::repair::{RepairJob, RepairParams, RepairPolicy, RepairSource};
 use gleann_graph::PruneParams;
 use gleann_lios::run_to_end;
 use gleann_quant::Codebook;
-use gleann_search::{Link, NodeState, NodeTable, Overlay, join};
+use gleann_search::{Link, NodeState, NodeTable, Overlay, Written, join, room};
 use gleann_storage::{
     Area, Layout, LogicalBlock, PageTable, Record, is_vacant, record_bytes, replace_list, vacate_record,
 };
@@ -20,6 +20,7 @@ use gleann_vector::{Element, NodeId};
 use hashbrown::HashMap;
 use rayon::prelude::*;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Blocks that are computed, then written, at a time.
 const BLOCKS_AT_ONCE: usize = 512;
@@ -42,15 +43,26 @@ pub(crate) struct Rewriter<'a, T: Element> {
     pub(crate) entry: Option<u32>,
     /// Whether the nodes that were dead then are to go.
     pub(crate) repair: bool,
+    /// What an earlier checkpoint has written of the frozen overlays before it failed.
+    pub(crate) written: Written,
+    /// Blocks after which the table is switched; none: all at once.
+    pub(crate) portion: Option<u32>,
+    /// Whether a list had to be shortened.
+    pub(crate) shortened: AtomicBool,
 }
 
 /// What a pass came to.
 pub(crate) struct Rewritten {
+    /// What is still to be finished.
+    pub(crate) commit: Commit,
     /// Nodes that went.
     pub(crate) gone: Vec<u32>,
     /// Where searches begin: where they did, or if that node has gone, near there.
     pub(crate) entry: Option<u32>,
 }
+
+/// A node that is to go, and its list.
+type DeadList = (u32, Box<[u32]>);
 
 /// The memory of one thread.
 struct Scratch<'a> {
@@ -58,6 +70,21 @@ struct Scratch<'a> {
     list: Vec<u32>,
     before: Vec<u32>,
 }
+
+/// A portion that is to come into force.
+pub(crate) struct Switched<'a> {
+    /// The commit under way.
+    pub(crate) commit: Commit,
+    /// What the pass reads by.
+    pub(crate) table: &'a mut Arc<PageTable>,
+    /// The records of nodes below are written.
+    pub(crate) nodes: u32,
+    /// Where searches are to begin.
+    pub(crate) entry: Option<u32>,
+}
+
+/// Brings a portion into force, and begins the commit of the next.
+pub(crate) type Switch<'a> = dyn FnMut(Switched<'_>) -> Result<Commit, UpdateError> + 'a;
 
 /// What repairs read.
 #[derive(Clone, Copy)]
@@ -90,11 +117,33 @@ impl<T: Element> Rewriter<'_, T> {
     ///
     /// # Errors
     /// A block is damaged, or the system refused.
-    pub(crate) fn run(&self, commit: &mut Commit) -> Result<Rewritten, UpdateError> {
+    pub(crate) fn run(
+        &mut self,
+        mut commit: Commit,
+        switch: &mut Switch<'_>,
+    ) -> Result<Rewritten, UpdateError> {
         let dead = if self.repair { self.dead_lists()? } else { HashMap::new() };
         let blocks = self.blocks();
-        let reach = if self.repair { Reach::new(&self.states, self.layout().degree()) } else { Reach::Off };
-        for chunk in blocks.chunks(BLOCKS_AT_ONCE) {
+        let reach = if self.repair {
+            Reach::new(&self.states, self.layout().degree(), self.live.options.repair_bytes)
+        } else {
+            Reach::Off
+        };
+        let entry = self.entry_without(&dead);
+        let mut since_switch = 0;
+        for chunk in blocks.chunks(BLOCKS_AT_ONCE.min(self.portion.unwrap_or(u32::MAX) as usize)) {
+            // Blocks behind the end come with the rest of what belongs to them, in the last portion.
+            let on_disk = (chunk[0] as usize) < self.table.records().len();
+            if self.portion.is_some_and(|portion| on_disk && since_switch >= portion) {
+                // A list that had to be shortened may cut somebody off until the end of the pass.
+                if self.shortened.load(Ordering::Relaxed) {
+                    self.portion = None;
+                } else {
+                    let nodes = chunk[0] * self.layout().records_per_block() as u32;
+                    commit = switch(Switched { commit, table: &mut self.table, nodes, entry })?;
+                    since_switch = 0;
+                }
+            }
             let written: Vec<Result<Option<Vec<u8>>, UpdateError>> = chunk
                 .par_iter()
                 .map_init(|| self.scratch(&dead), |scratch, &index| self.block(scratch, index, &reach))
@@ -103,16 +152,16 @@ impl<T: Element> Rewriter<'_, T> {
                 if let Some(mut block) = block? {
                     commit.write(LogicalBlock { area: Area::Records, index }, &mut block)?;
                     Figures::add(&self.live.figures.blocks_written, 1);
+                    since_switch += 1;
                 }
             }
         }
-        let entry = self.entry_without(&dead);
         if let Some(entry) = entry {
-            self.lead_to_all(reach, commit, entry)?;
+            self.lead_to_all(reach, &mut commit, entry)?;
         }
         let mut gone: Vec<u32> = dead.into_keys().collect();
         gone.sort_unstable();
-        Ok(Rewritten { gone, entry })
+        Ok(Rewritten { commit, gone, entry })
     }
 
     /// Where searches begin once these have gone.
@@ -168,7 +217,7 @@ impl<T: Element> Rewriter<'_, T> {
         let by_block: Vec<&[u32]> = dead
             .chunk_by(|&a, &b| self.layout().block_of(NodeId(a)) == self.layout().block_of(NodeId(b)))
             .collect();
-        let lists: Result<Vec<Vec<(u32, Box<[u32]>)>>, UpdateError> = by_block
+        let lists: Result<Vec<Vec<DeadList>>, UpdateError> = by_block
             .par_iter()
             .map(|ids| {
                 let block = self.read(self.layout().block_of(NodeId(ids[0])).0)?;
@@ -205,16 +254,20 @@ impl<T: Element> Rewriter<'_, T> {
     /// The list of a record with everything that has joined it; whether anything has.
     fn current_list(&self, id: u32, record: &[u8], into: &mut Vec<u32>) -> Result<bool, UpdateError> {
         let mut new = None;
-        for overlay in &self.frozen {
+        let rest = self.written.rest(&self.frozen, id);
+        for overlay in rest {
             overlay.with_record(id, |record| new = Some(record.to_vec()));
         }
         let record = new.as_deref().unwrap_or(record);
+        into.clear();
+        if is_vacant(self.layout(), record) {
+            return Ok(false);
+        }
         let fields = Record::decode(self.layout(), record, self.nodes.places() as u32)
             .map_err(|cause| self.live.damaged_node(id, &cause))?;
-        into.clear();
         into.extend(fields.neighbours());
         let mut joined = false;
-        for overlay in &self.frozen {
+        for overlay in rest {
             overlay.with_links(id, |links| {
                 joined = true;
                 self.join_all(into, links);
@@ -234,11 +287,35 @@ impl<T: Element> Rewriter<'_, T> {
             }
             Joining::DeltaPrune => {
                 let mut length = list.len();
-                list.resize(self.layout().degree(), 0);
+                list.resize(room(self.layout().degree()), 0);
                 links.iter().for_each(|&link| join(list, &mut length, link));
                 list.truncate(length);
             }
         }
+    }
+
+    /// Shortens a list that is too long by those that a new node in it names as well, as far as there are such.
+    fn drop_led_to(&self, list: &mut Vec<u32>) {
+        let mut at = list.len();
+        while list.len() > self.layout().degree() && at > 0 {
+            at -= 1;
+            let node = list[at];
+            if list.iter().any(|&other| other != node && self.new_node_names(other, node)) {
+                list.remove(at);
+            }
+        }
+    }
+
+    fn new_node_names(&self, new: u32, node: u32) -> bool {
+        let is_named = |record: &[u8]| {
+            Record::decode(self.layout(), record, self.nodes.places() as u32)
+                .is_ok_and(|record| record.neighbours().any(|id| id == node))
+        };
+        let mut named = false;
+        for overlay in &self.frozen {
+            overlay.with_record(new, |record| named = is_named(record));
+        }
+        named
     }
 
     /// A block with its changes, if it has any.
@@ -263,7 +340,7 @@ impl<T: Element> Rewriter<'_, T> {
                 changed = true;
                 continue;
             }
-            for overlay in &self.frozen {
+            for overlay in self.written.rest(&self.frozen, id) {
                 changed |= overlay.with_record(id, |record| block[place.clone()].copy_from_slice(record));
             }
             changed |= self.renew(scratch, id, &mut block[place], reach)?;
@@ -280,6 +357,10 @@ impl<T: Element> Rewriter<'_, T> {
         reach: &Reach,
     ) -> Result<bool, UpdateError> {
         if is_vacant(self.layout(), record) {
+            // A consolidation that was cut short has come by.
+            if self.states[id as usize] == NodeState::Dead {
+                return Ok(false);
+            }
             return Err(self.live.damaged_node(id, &"it should be here, and the place is vacant"));
         }
         let Scratch { job, list, before } = scratch;
@@ -288,6 +369,12 @@ impl<T: Element> Rewriter<'_, T> {
             .map_err(|cause| self.live.damaged_node(id, &cause))?;
         before.extend(fields.neighbours());
         self.current_list(id, record, list)?;
+        if list.len() > self.layout().degree() {
+            self.shortened.store(true, Ordering::Relaxed);
+        }
+        if !self.repair && self.joining == Joining::DeltaPrune {
+            self.drop_led_to(list);
+        }
         if self.repair || list.len() > self.layout().degree() {
             job.start(id, list);
             run_to_end(job);

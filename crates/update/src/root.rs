@@ -1,17 +1,29 @@
 //! What a checkpoint says of an index beside its blocks.
 //!
 //! ```text
-//! version u32   backend u32   places u32   entry u32   first log segment u64   largest norm f32   records a log u32
+//! version u32   backend u32   places u32   entry u32   first log segment u64   largest norm f32
+//! written nodes u32   written record u64
 //! 2 bits a place: free 0, live 1, dead 2; four a byte, the first in the lowest bits
 //! ```
 //! `entry` is `u32::MAX` in an empty graph. Little-endian.
 
 use crate::backend::Backend;
+use crate::wal::Lsn;
 use gleann_search::NodeState;
 
 const VERSION: u32 = 1;
 const NONE: u32 = u32::MAX;
-const HEAD: usize = 32;
+const HEAD: usize = 40;
+
+/// How far a checkpoint had come that wrote its changes portion by portion: the records of nodes below `nodes` hold what
+/// the log says up to record `lsn`. Everything else in the root is as of the checkpoint before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Portion {
+    /// Nodes, from 0.
+    pub nodes: u32,
+    /// The last record of the log.
+    pub lsn: Lsn,
+}
 
 /// The state of a live index as of a checkpoint.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +36,8 @@ pub struct Root {
     pub first_segment: u64,
     /// The largest norm of a vector when the index was made, for the inner product.
     pub max_norm: f32,
+    /// What a checkpoint under way had written.
+    pub written: Portion,
     /// What each place holds.
     pub states: Vec<NodeState>,
 }
@@ -41,7 +55,8 @@ impl Root {
         }
         bytes.extend(self.first_segment.to_le_bytes());
         bytes.extend(self.max_norm.to_le_bytes());
-        bytes.extend(0u32.to_le_bytes());
+        bytes.extend(self.written.nodes.to_le_bytes());
+        bytes.extend(self.written.lsn.0.to_le_bytes());
         assert_eq!(bytes.len(), HEAD, "the head of a root");
         let pack = |four: &[NodeState]| {
             four.iter().enumerate().fold(0, |byte, (at, &state)| byte | (state as u8) << (2 * at))
@@ -59,6 +74,7 @@ impl Root {
             return Err(format!("the root has {} bytes, expected {HEAD} or more", bytes.len()));
         };
         let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let long = |at: usize| u64::from(word(at + 4)) << 32 | u64::from(word(at));
         let (version, places, entry) = (word(0), word(8), word(12));
         if version != VERSION {
             return Err(format!("the root has version {version}, expected {VERSION}"));
@@ -76,8 +92,9 @@ impl Root {
         Ok(Self {
             backend,
             entry,
-            first_segment: u64::from(word(20)) << 32 | u64::from(word(16)),
+            first_segment: long(16),
             max_norm: f32::from_bits(word(24)),
+            written: Portion { nodes: word(28), lsn: Lsn(long(32)) },
             states: unpack(states, places as usize)?,
         })
     }
@@ -102,8 +119,14 @@ mod tests {
     fn roots_come_back() {
         for states in [vec![], vec![Live], vec![Dead, Free, Live, Live, Dead], vec![Free; 8]] {
             let entry = (!states.is_empty()).then_some(0);
-            let root =
-                Root { backend: Backend::Odin, entry, first_segment: 1 << 40 | 7, max_norm: 2.5, states };
+            let root = Root {
+                backend: Backend::Odin,
+                entry,
+                first_segment: 1 << 40 | 7,
+                max_norm: 2.5,
+                written: Portion { nodes: 3, lsn: Lsn(1 << 33) },
+                states,
+            };
             let bytes = root.to_bytes();
             assert_eq!(Root::from_bytes(&bytes), Ok(root));
             for cut in 0..bytes.len() {

@@ -11,13 +11,14 @@ use crate::linking::Joining;
 use crate::live::Live;
 use crate::operation::Operation;
 use crate::pages::{Pages, PagesPlace};
-use crate::rewrite::Rewriter;
-use crate::root::Root;
+use crate::rewrite::{Rewriter, Rewritten};
+use crate::root::{Portion, Root};
 use crate::wal::{Durability, Wal, WalOptions};
 use gleann_search::{NodeState, Overlay, View};
 use gleann_storage::{Area, Volume};
 use gleann_vector::Element;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// A live index at one moment. What it names stays as it is for as long as this is held.
 pub(crate) struct Moment<T: Element> {
@@ -89,18 +90,20 @@ impl<T: Element> Live<T> {
     /// What the overlays say, as the first checkpoint of the copy.
     fn write_moment(&self, moment: &Moment<T>, pages: &Pages) -> Result<(), UpdateError> {
         let Moment { view, states, .. } = moment;
-        let rewriter = Rewriter {
+        let mut rewriter = Rewriter {
             live: self,
             table: view.table.clone(),
             frozen: view.overlays.to_vec(),
             joining: Joining::DeltaPrune,
             nodes: view.nodes.clone(),
             states: states.clone(),
-            repair: false,
             entry: view.entry,
+            repair: false,
+            written: view.written,
+            portion: None,
+            shortened: AtomicBool::new(false),
         };
-        let mut commit = pages.begin()?;
-        rewriter.run(&mut commit)?;
+        let Rewritten { mut commit, .. } = rewriter.run(pages.begin()?, &mut |portion| Ok(portion.commit))?;
         let new: Vec<u32> = view.overlays.iter().flat_map(|overlay| overlay.new_nodes()).collect();
         let places = self.places_of(commit.blocks(Area::Records));
         let mut block = vec![0; self.index.layout.block_bytes()];
@@ -112,6 +115,7 @@ impl<T: Element> Live<T> {
             entry: view.entry,
             first_segment: 1,
             max_norm: self.max_norm,
+            written: Portion::default(),
             states,
         };
         commit.finish(&root.to_bytes())?;

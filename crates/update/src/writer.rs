@@ -28,6 +28,8 @@ pub(crate) struct Writer<T: Element> {
     pub(crate) dead: u64,
     /// Keys that were put or deleted since a copy began, if one has.
     pub(crate) changed: Option<HashSet<u64>>,
+    /// Whether lists are being repaired, so that those on disk will not be what they are now.
+    pub(crate) repairing: bool,
     changes: Arc<Changes<T>>,
     /// Places that are free once nobody reads by a table any more, oldest first.
     retired: VecDeque<(Weak<PageTable>, Vec<u32>)>,
@@ -62,6 +64,7 @@ impl<T: Element> Writer<T> {
             buffers: Vec::new(),
             dead,
             changed: None,
+            repairing: false,
             changes,
             retired: VecDeque::new(),
             layout,

@@ -52,11 +52,6 @@ impl BlockCache {
         }
     }
 
-    /// Bytes of memory it may take.
-    pub(crate) fn capacity_bytes(&self) -> usize {
-        SHARDS * lock(&self.shards[0]).capacity * self.block_bytes
-    }
-
     fn shard(&self, offset: u64) -> &Mutex<Shard> {
         &self.shards[(offset / self.block_bytes as u64) as usize % SHARDS]
     }

@@ -12,7 +12,7 @@ use crate::mem_graph::load_mem_graph;
 use crate::options::OpenOptions;
 use gleann_search::Expansion;
 use gleann_storage::{IndexDirectory, OsVolume, Packing, StorageError};
-use gleann_update::{LinkParams, Live, LiveOptions, LiveParts, SEGMENT_BYTES};
+use gleann_update::{LinkParams, Live, LiveOptions, LiveParts, REPAIR_BYTES, SEGMENT_BYTES};
 use gleann_vector::Element;
 use std::fs::File;
 use std::sync::Arc;
@@ -67,6 +67,8 @@ pub(crate) fn open_live<T: Element>(
         link,
         overlay_bytes: updates.memory,
         buffer_vectors: updates.buffer_vectors.max(1),
+        portion_blocks: 0,
+        repair_bytes: REPAIR_BYTES,
         segment_bytes: SEGMENT_BYTES,
     };
     let live = Live::open(parts, live_options)?;

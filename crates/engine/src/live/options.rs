@@ -31,7 +31,7 @@ pub struct UpdateOptions {
 }
 
 impl Default for UpdateOptions {
-    /// Group commits of 5 ms, one thread of 8 inserts, a pool of 96, 64 MiB of changes and 64 of blocks, 30 000
+    /// Group commits of 5 ms, one thread of 8 inserts, a pool of 96, 64 MiB of changes and 256 of blocks, 30 000
     /// buffered vectors, a graph from 10 000 on, consolidation at 10 %.
     fn default() -> Self {
         Self {
@@ -41,7 +41,7 @@ impl Default for UpdateOptions {
             list: 96,
             candidates: 192,
             memory: 64 << 20,
-            cache: 64 << 20,
+            cache: 256 << 20,
             buffer_vectors: 30_000,
             bootstrap: 10_000,
             consolidate_share: 0.1,

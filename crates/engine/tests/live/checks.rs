@@ -5,7 +5,7 @@ use crate::support::watchdog;
 use gleann::{Backend, EngineChoice, Index, IndexCheck, OpenOptions, UpdateOptions, check_index};
 use gleann_storage::{BLOCK_TRAILER, BlockId, Manifest, seal_block};
 use gleann_vector::Silent;
-use std::fs::File;
+use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -19,7 +19,7 @@ fn problems(path: &Path) -> Vec<String> {
 
 /// Changes one byte of a file; the same call again brings it back.
 fn flip(path: &Path, file: &str, offset: u64) {
-    let file = File::options().read(true).write(true).open(path.join(file)).unwrap();
+    let file = fs::OpenOptions::new().read(true).write(true).open(path.join(file)).unwrap();
     let mut byte = [0];
     file.read_exact_at(&mut byte, offset).unwrap();
     file.write_all_at(&[byte[0] ^ 0x10], offset).unwrap();
@@ -108,7 +108,7 @@ fn wrong_neighbours_in_whole_blocks_are_found() {
     let layout = Manifest::read(&path).unwrap().layout;
     let places = 301u32.next_multiple_of(layout.records_per_block() as u32);
     assert!(places > 301, "there is a free place");
-    let file = File::options().read(true).write(true).open(path.join("graph.gln")).unwrap();
+    let file = fs::OpenOptions::new().read(true).write(true).open(path.join("graph.gln")).unwrap();
     let mut block = vec![0; layout.block_bytes()];
     file.read_exact_at(&mut block, layout.offset(BlockId(0))).unwrap();
     let list = layout.vector_bytes() + 4;

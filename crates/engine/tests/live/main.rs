@@ -1,5 +1,7 @@
 //! Live indexes as users have them: on a real disk, from many threads, opened again and again.
 
+#![allow(clippy::unwrap_used)]
+
 #[path = "../support/mod.rs"]
 mod support;
 

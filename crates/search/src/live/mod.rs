@@ -10,5 +10,5 @@ mod overlay;
 mod view;
 
 pub use node_table::{NodeState, NodeTable};
-pub use overlay::{Link, Overlay, join};
-pub use view::{Changes, Unmerged, Version, View};
+pub use overlay::{Link, Overlay, join, room};
+pub use view::{Changes, Unmerged, Version, View, Written};

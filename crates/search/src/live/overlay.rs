@@ -10,6 +10,12 @@ const SHARDS: usize = 64;
 /// What a hash table spends for an entry beside key and value, about.
 const ENTRY_BYTES: usize = 8;
 
+/// How many neighbours the list of a record of `degree` may have in memory, until it is written: where a link was decided
+/// on a list that has been repaired since, nobody has to leave for it.
+pub fn room(degree: usize) -> usize {
+    degree + degree.div_ceil(4).max(4)
+}
+
 /// An edge that joins a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
@@ -147,8 +153,8 @@ impl Overlay {
     }
 }
 
-/// Lets a link join the list in `list`, whose first `length` places are taken. Where the list is full and has not the
-/// neighbour that was to leave, the last one leaves: lists are nearest first when they are written.
+/// Lets a link join the list in `list`, whose first `length` places are taken. Where the list is full up to its [`room`]
+/// and has not the neighbour that was to leave, the last one leaves: lists are nearest first when they are written.
 pub fn join(list: &mut [u32], length: &mut usize, link: Link) {
     let taken = &mut list[..*length];
     if taken.contains(&link.joins) {

@@ -14,10 +14,30 @@ pub struct View {
     pub table: Arc<PageTable>,
     /// What has changed since, oldest first: an overlay that is being written out, and the one that takes new changes.
     pub overlays: SmallVec<[Arc<Overlay>; 2]>,
+    /// What a checkpoint under way has written already.
+    pub written: Written,
     /// The node that searches begin at, dead or alive; none where the graph is empty.
     pub entry: Option<u32>,
     /// Codes, keys and states. Ids that it has no place for are of a later version and are not seen.
     pub nodes: Arc<NodeTable>,
+}
+
+/// How far a checkpoint has come that writes overlays out portion by portion: the records of nodes below `nodes` hold what
+/// the first `overlays` overlays say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Written {
+    /// Nodes, from 0.
+    pub nodes: u32,
+    /// Overlays, from the oldest.
+    pub overlays: usize,
+}
+
+impl Written {
+    /// Those of the overlays that the record of a node does not hold.
+    #[inline]
+    pub fn rest<'a>(&self, overlays: &'a [Arc<Overlay>], node: u32) -> &'a [Arc<Overlay>] {
+        if node < self.nodes { &overlays[self.overlays.min(overlays.len())..] } else { overlays }
+    }
 }
 
 impl View {
@@ -42,14 +62,14 @@ impl View {
     /// Calls `seen` with the record of a node that is not on disk; whether it is one.
     #[inline]
     pub fn with_new_record(&self, node: u32, mut seen: impl FnMut(&[u8])) -> bool {
-        self.overlays.iter().any(|overlay| overlay.with_record(node, &mut seen))
+        self.written.rest(&self.overlays, node).iter().any(|overlay| overlay.with_record(node, &mut seen))
     }
 
-    /// Lets everything join a list that joined it since the checkpoint. `list` has room for as many neighbours as a
-    /// record, `length` of them are there.
+    /// Lets everything join a list that joined it since the checkpoint. `list` has [`room`](crate::room) for neighbours,
+    /// `length` of them are there.
     #[inline]
     pub fn patch(&self, node: u32, list: &mut [u32], length: &mut usize) {
-        for overlay in &self.overlays {
+        for overlay in self.written.rest(&self.overlays, node) {
             overlay.with_links(node, |links| {
                 for &link in links {
                     join(list, length, link);

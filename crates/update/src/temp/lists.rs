@@ -84,13 +84,25 @@ impl LockedList<'_> {
         true
     }
 
-    /// Replaces the list.
+    /// Replaces the list. Whoever reads it meanwhile meets every id that was there and stays: ids stay in their places,
+    /// and those behind the new end are written before it as well, while they can still be read where they were.
     ///
     /// # Panics
     /// If there are more ids than places.
     pub(super) fn replace(&self, ids: &[u32]) {
-        for (place, &id) in self.row[1..=self.lists.places][..ids.len()].iter().zip(ids) {
-            place.store(id, Ordering::Release);
+        let places = &self.row[1..=self.lists.places];
+        let old = self.row[0].load(Ordering::Relaxed) as usize;
+        let places = &places[..ids.len()];
+        let stays = |at: usize, place: &AtomicU32| at < old && ids.contains(&place.load(Ordering::Relaxed));
+        let stay = places.iter().enumerate().filter(|&(at, place)| stays(at, place));
+        let stay: Vec<u32> = stay.map(|(_, place)| place.load(Ordering::Relaxed)).collect();
+        let mut come = ids.iter().copied().filter(|id| !stay.contains(id));
+        for (at, place) in places.iter().enumerate() {
+            if !stays(at, place)
+                && let Some(id) = come.next()
+            {
+                place.store(id, Ordering::Release);
+            }
         }
         self.row[0].store(ids.len() as u32, Ordering::Release);
     }

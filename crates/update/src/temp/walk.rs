@@ -33,8 +33,10 @@ impl<T: Element> TempIndex<T> {
         if wanted == 0 {
             return;
         }
+        // Not bounded by what there is now: what is inserted meanwhile shall push nothing out.
+        let most = k.min(self.capacity());
         let found = &mut scratch.found;
-        found.reset(wanted);
+        found.reset(most);
         let measure = |slot: u32| self.distance.between(query, self.rows.vector(slot));
         let mut meet = |distance: f32, slot: u32| {
             if found.admits(distance) && self.rows.is_live(slot) {
@@ -43,7 +45,7 @@ impl<T: Element> TempIndex<T> {
         };
         self.walk(&mut scratch.walk, self.stretched(list.max(k)), measure, &mut meet);
         if found.len() < wanted {
-            found.reset(wanted);
+            found.reset(most);
             for slot in (0..self.len() as u32).filter(|&slot| self.rows.is_live(slot)) {
                 found.insert(measure(slot), slot, ());
             }
@@ -67,7 +69,7 @@ impl<T: Element> TempIndex<T> {
         met: &mut impl FnMut(f32, u32),
     ) {
         let expected = list.saturating_add(APPROACH_HOPS).saturating_mul(self.params().degree);
-        walk.pool.reset(list.min(self.len()));
+        walk.pool.reset(list.min(self.capacity()));
         walk.seen.clear(expected.min(self.len()));
         walk.expanded.clear();
         let entry = self.entry.load(Ordering::Acquire);

@@ -48,7 +48,7 @@ fn recall(
     hits as f64 / (10 * QUERIES) as f64
 }
 
-fn churn(backend: Backend) {
+fn churn(backend: Backend, repair_bytes: usize) {
     let vectors: Vec<_> = (0..ROWS).map(clustered).collect();
     let shape = Shape::new(16, 8, &vectors);
     let volume: Arc<dyn Volume> = Arc::new(SimVolume::new());
@@ -56,6 +56,7 @@ fn churn(backend: Backend) {
     let options = |durability| gleann_update::LiveOptions {
         segment_bytes: 1 << 20,
         buffer_vectors: 400,
+        repair_bytes,
         ..options(durability)
     };
     let live = open_shaped(&volume, &shape, options(Durability::None)).unwrap();
@@ -107,10 +108,10 @@ fn churn(backend: Backend) {
 
 #[test]
 fn churn_of_a_direct_index_keeps_recall_and_room() {
-    churn(Backend::Odin);
+    churn(Backend::Odin, 1 << 20);
 }
 
 #[test]
 fn churn_of_a_buffered_index_keeps_recall_and_room() {
-    churn(Backend::Fresh);
+    churn(Backend::Fresh, 0);
 }

@@ -155,25 +155,6 @@ impl World {
         for (key, distance) in distances.iter().enumerate() {
             let events = self.keys[key].events.lock().unwrap().clone();
             let last = events.iter().rev().find(|event| event.began < after);
-            let missed = |surely: bool| surely && distance.is_none();
-            if missed(last.is_some_and(|event| event.put.is_some() && event.ended < began)) {
-                let again: Vec<bool> = (0..4)
-                    .map(|_| {
-                        let found = search(
-                            self.live.index(),
-                            &self.volume,
-                            (query, KEYS + 500, KEYS + 500),
-                            Expansion::Record,
-                        );
-                        found.iter().any(|hit| hit.0 == key as u64)
-                    })
-                    .collect();
-                eprintln!(
-                    "key {key} again {again:?}, get {:?}, {:?}",
-                    self.live.get(key as u64),
-                    self.live.figures()
-                );
-            }
             let surely = last.is_some_and(|event| event.put.is_some() && event.ended < began);
             assert!(
                 !surely || distance.is_some(),

@@ -1,6 +1,6 @@
 //! The graph of a live index as searches see it.
 
-use gleann_search::NodeState;
+use gleann_search::{NodeState, room};
 use gleann_storage::{BlockId, Record, Volume, record_bytes};
 use gleann_update::Live;
 use gleann_vector::NodeId;
@@ -36,7 +36,7 @@ pub fn walk(live: &Arc<Live<f32>>, volume: &Arc<dyn Volume>) -> Walk {
         let mut list: Vec<u32> =
             Record::decode(layout, &record, nodes.places() as u32).unwrap().neighbours().collect();
         let mut length = list.len();
-        list.resize(layout.degree(), 0);
+        list.resize(room(layout.degree()), 0);
         view.patch(id, &mut list, &mut length);
         list.truncate(length);
         list

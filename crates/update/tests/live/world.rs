@@ -2,7 +2,7 @@
 
 use gleann_graph::{BuildDistance, BuildParams};
 use gleann_quant::{Codebook, CodebookParts, Codes, PqParams};
-use gleann_search::{Driver, Expansion, Query, SearchIndex, SearchOptions, Turn};
+use gleann_search::{Driver, Expansion, MemGraph, Query, SearchIndex, SearchOptions, Turn};
 use gleann_storage::{
     BlockId, BlockReader, BuildId, Clock, Layout, NewRecord, ReadTarget, VirtualClock, Volume, VolumeIo,
     encode_record, seal_block,
@@ -138,6 +138,8 @@ pub fn options(durability: Durability) -> LiveOptions {
         link: Shape::small().link,
         overlay_bytes: 1 << 20,
         buffer_vectors: 40,
+        portion_blocks: 2,
+        repair_bytes: 1 << 20,
         segment_bytes: 4096,
     }
 }
@@ -151,13 +153,22 @@ pub fn open_shaped(
     shape: &Shape,
     options: LiveOptions,
 ) -> Result<Arc<Live<f32>>, UpdateError> {
+    open_navigated(volume, shape, options, None)
+}
+
+pub fn open_navigated(
+    volume: &Arc<dyn Volume>,
+    shape: &Shape,
+    options: LiveOptions,
+    mem_graph: Option<MemGraph<f32>>,
+) -> Result<Arc<Live<f32>>, UpdateError> {
     let parts = LiveParts {
         volume: volume.clone(),
         index: INDEX,
         layout: shape.layout,
         metric: Metric::L2,
         codebook: shape.codebook(),
-        mem_graph: None,
+        mem_graph,
         before_switch: Box::new(|| ()),
     };
     Live::open(parts, LiveOptions { link: shape.link, ..options }).map(Arc::new)
