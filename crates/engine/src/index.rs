@@ -1,16 +1,16 @@
 //! An open index, searched from any thread.
 
+use crate::bootstrap::Bootstrap;
+use crate::build::BuildOptions;
 use crate::error::OpenError;
-use crate::executor::{Batch, Executors, Job, Single};
+use crate::executor::{Batch, Job, Single};
 use crate::info::IndexInfo;
-use crate::live::AnyUpdates;
-use crate::open::{Opened, open};
+use crate::live::{CreateError, create};
 use crate::options::OpenOptions;
+use crate::shared::Shared;
 use gleann_search::{Hit, QueryStats, SearchError, SearchOptions};
-use gleann_storage::IndexDirectory;
+use gleann_update::Backend;
 use gleann_vector::{Element, ElementType, check_finite};
-use half::f16;
-use std::any::Any;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,10 +61,9 @@ impl CancelToken {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Index {
-    info: IndexInfo,
-    /// Ends after the updates, whose views searches may hold.
-    updates: Option<Box<dyn AnyUpdates>>,
-    executors: Box<dyn Any + Send + Sync>,
+    /// Ends first.
+    bootstrap: Option<Bootstrap>,
+    shared: Arc<Shared>,
 }
 
 impl Index {
@@ -73,41 +72,56 @@ impl Index {
     /// # Errors
     /// A file is missing or damaged, or the engine asked for cannot start here.
     pub fn open(dir: impl AsRef<Path>, options: OpenOptions) -> Result<Self, OpenError> {
-        let dir = dir.as_ref();
-        let directory = if IndexDirectory::is_live(dir) {
-            IndexDirectory::open_live(dir)?
-        } else {
-            IndexDirectory::open(dir)?
-        };
-        match directory.manifest().layout.element() {
-            ElementType::F32 => Ok(Self::run(open::<f32>(&directory, &options)?)),
-            ElementType::F16 => Ok(Self::run(open::<f16>(&directory, &options)?)),
-            ElementType::U8 => Ok(Self::run(open::<u8>(&directory, &options)?)),
-            ElementType::I8 => Ok(Self::run(open::<i8>(&directory, &options)?)),
-        }
+        let shared = Arc::new(Shared::open(dir.as_ref(), options)?);
+        let bootstrap = Bootstrap::start(&shared)?;
+        Ok(Self { bootstrap, shared })
     }
 
-    fn run<T: Element>(opened: Opened<T>) -> Self {
-        let updates = opened.updates.map(|updates| Box::new(updates) as Box<dyn AnyUpdates>);
-        Self { info: opened.info, updates, executors: Box::new(opened.executors) }
+    /// Makes an empty live index in `dir`, a new or empty directory, of vectors of `dim` elements of type `element`. The
+    /// options say how its graph will be built; its keys come with the vectors. Until there are enough vectors to train a
+    /// codebook on ([`UpdateOptions::bootstrap`](crate::UpdateOptions)) they are in a temporary index in memory, and in the
+    /// log, by whatever backend; then a graph is built of them in the background.
+    ///
+    /// ```
+    /// use gleann::{Backend, BuildOptions, ElementType, Index, Insert, OpenOptions, SearchOptions};
+    ///
+    /// let place = tempfile::tempdir()?;
+    /// let dir = place.path().join("words.index");
+    /// let options = BuildOptions { degree: 16, build_list: 32, pq_bytes: 2, ..BuildOptions::default() };
+    /// Index::create(&dir, (ElementType::F32, 2), &options, Backend::Odin)?;
+    ///
+    /// let index = Index::open(&dir, OpenOptions::default())?;
+    /// assert_eq!(index.insert(7, &[0.5f32, 1.0])?, Insert::Inserted);
+    /// index.insert(8, &[2.0f32, 1.0])?;
+    /// let nearest = index.search(&[0.0f32, 1.0], 5, &SearchOptions::default())?.hits;
+    /// assert_eq!(nearest.iter().map(|hit| hit.key).collect::<Vec<_>>(), [7, 8]);
+    ///
+    /// index.compact()?;
+    /// index.delete(7)?;
+    /// assert_eq!(index.get::<f32>(7)?, None);
+    /// assert_eq!(index.search(&[0.0f32, 1.0], 5, &SearchOptions::default())?.hits[0].key, 8);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The options cannot be, the directory is not empty, or the system refused.
+    pub fn create(
+        dir: impl AsRef<Path>,
+        vectors: (ElementType, usize),
+        options: &BuildOptions,
+        backend: Backend,
+    ) -> Result<(), CreateError> {
+        create(dir.as_ref(), vectors, options, backend)
     }
 
-    /// What the index is and how it is read.
+    /// What the index was and how it is read, as of its opening.
     pub fn info(&self) -> &IndexInfo {
-        &self.info
+        &self.shared.info
     }
 
-    /// Nanoseconds each core has spent waiting for reads with nothing else to do, since the index was opened.
+    /// Nanoseconds each core has spent waiting for reads with nothing else to do, since the index was opened or compacted.
     pub fn idle_ns(&self) -> Vec<u64> {
-        fn of<T: Element>(any: &dyn Any) -> Option<Vec<u64>> {
-            any.downcast_ref::<Executors<T>>().map(Executors::idle_ns)
-        }
-        let any = &*self.executors;
-        of::<f32>(any)
-            .or_else(|| of::<f16>(any))
-            .or_else(|| of::<u8>(any))
-            .or_else(|| of::<i8>(any))
-            .unwrap_or_default()
+        self.shared.generation().idle_ns()
     }
 
     /// The `k` nearest neighbours of `query`, blocking. A pool shorter than `k` ([`SearchOptions::list`]) is
@@ -166,8 +180,9 @@ impl Index {
         k: usize,
         options: &SearchOptions,
     ) -> Vec<Result<SearchResult, SearchError>> {
-        let dim = self.info.layout.dim();
-        let executors = match self.executors_for::<T>() {
+        let dim = self.info().layout.dim();
+        let generation = self.shared.generation();
+        let executors = match generation.executors_for::<T>(self.info().layout.element()) {
             Ok(executors) => executors,
             Err(error) => return queries.chunks(dim).map(|_| Err(error.clone())).collect(),
         };
@@ -194,7 +209,7 @@ impl Index {
         k: usize,
         options: &SearchOptions,
     ) -> Vec<Result<SearchResult, SearchError>> {
-        let dim = self.info.layout.dim();
+        let dim = self.info().layout.dim();
         let checks: Vec<_> =
             (0..).zip(queries.chunks(dim)).map(|(row, query)| check_finite(query, dim, row)).collect();
         let usable: Vec<T> = queries
@@ -220,8 +235,9 @@ impl Index {
         options: &SearchOptions,
         cancel: &CancelToken,
     ) -> Result<flume::Receiver<crate::executor::Outcome>, SearchError> {
-        let executors = self.executors_for::<T>()?;
-        let expected = self.info.layout.dim();
+        let generation = self.shared.generation();
+        let executors = generation.executors_for::<T>(self.info().layout.element())?;
+        let expected = self.info().layout.dim();
         if query.len() != expected {
             return Err(SearchError::Dimension { found: query.len(), expected });
         }
@@ -233,19 +249,21 @@ impl Index {
         Ok(answer)
     }
 
-    pub(crate) fn any_updates(&self) -> Option<&dyn AnyUpdates> {
-        self.updates.as_deref()
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
     }
 
-    fn executors_for<T: Element>(&self) -> Result<&Executors<T>, SearchError> {
-        let expected = self.info.layout.element();
-        self.executors.downcast_ref().ok_or(SearchError::Element { found: T::TYPE, expected })
+    /// Lets the background see whether there are vectors enough for a graph.
+    pub(crate) fn nudge(&self) {
+        if let Some(bootstrap) = &self.bootstrap {
+            bootstrap.nudge();
+        }
     }
 }
 
 impl std::fmt::Debug for Index {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Index").field("info", &self.info).finish_non_exhaustive()
+        f.debug_struct("Index").field("info", &self.shared.info).finish_non_exhaustive()
     }
 }
 

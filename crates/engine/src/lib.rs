@@ -26,6 +26,7 @@
 //!
 //! Invariant: this is the only crate that starts threads, reads the wall clock and names glommio and io_uring.
 
+mod bootstrap;
 mod build;
 mod cache;
 mod check;
@@ -33,6 +34,7 @@ mod check_postings;
 mod device;
 mod error;
 mod executor;
+mod generation;
 mod import;
 mod index;
 mod info;
@@ -43,6 +45,7 @@ mod load;
 mod mem_graph;
 mod open;
 mod options;
+mod shared;
 mod size;
 mod stored_codes;
 mod update;
@@ -68,6 +71,6 @@ pub use import::{
 pub use index::{CancelToken, Index, SearchResult};
 pub use info::{IndexInfo, MemGraphInfo};
 pub use io::Direct;
-pub use live::{LiveStats, UpdateOptions, make_live};
+pub use live::{CreateError, LiveStats, UpdateOptions, make_live};
 pub use options::{EngineChoice, MAX_IN_FLIGHT, MAX_THREADS, OpenOptions};
 pub use size::{bytes, parse_bytes};

@@ -1,10 +1,14 @@
 //! Updating an open index, from any thread.
 
+use crate::generation::OpenGeneration;
 use crate::index::Index;
 use crate::live::{AnyUpdates, LiveStats, Updates, inserts, snapshot, upserts};
 use gleann_update::{Delete, Insert, Outcome, Rewrite, UpdateError, Upsert};
 use gleann_vector::{Element, Key};
 use std::path::Path;
+
+/// Operations of a batch between two moments at which another generation may take over.
+const AT_ONCE: usize = 1024;
 
 impl Index {
     /// Inserts a vector under a key that is not taken. When this returns, every search that begins finds it, and it
@@ -60,10 +64,11 @@ impl Index {
     /// # Errors
     /// For each, as [`Index::delete`].
     pub fn delete_batch(&self, keys: &[Key]) -> Vec<Result<Delete, UpdateError>> {
-        match self.updates() {
-            Ok(updates) => updates.delete(keys),
-            Err(error) => keys.iter().map(|_| Err(error.clone())).collect(),
-        }
+        let pieces = keys.chunks(AT_ONCE).flat_map(|keys| {
+            let outcomes = self.shared().update(|generation| Ok(generation.updates()?.delete(keys)));
+            outcomes.unwrap_or_else(|error| keys.iter().map(|_| Err(error.clone())).collect())
+        });
+        pieces.collect()
     }
 
     /// The vector of a key.
@@ -71,7 +76,7 @@ impl Index {
     /// # Errors
     /// The index is static or of another element type, or the vector cannot be read.
     pub fn get<T: Element>(&self, key: Key) -> Result<Option<Vec<T>>, UpdateError> {
-        self.updates_of::<T>(key)?.live.get(key)
+        self.updates_of::<T>(&self.shared().generation(), key)?.live.get(key)
     }
 
     /// Makes everything that was acknowledged survive a crash, whatever the durability option.
@@ -79,16 +84,16 @@ impl Index {
     /// # Errors
     /// The index is static, or the log cannot be written.
     pub fn flush(&self) -> Result<(), UpdateError> {
-        self.updates()?.flush()
+        self.shared().update(|generation| generation.updates()?.flush())
     }
 
-    /// Writes out what has changed since the last time, so that it takes no memory and no log any more. Searches and
-    /// updates go on meanwhile.
+    /// Writes out what has changed since the last time, so that it takes no memory and no log any more; what is buffered goes
+    /// into the graph. Searches and updates go on meanwhile. Of an index that began empty and has no graph yet, one is built.
     ///
     /// # Errors
     /// The index is static, or the system refused; the index is as before.
     pub fn merge(&self) -> Result<(), UpdateError> {
-        self.updates()?.rewrite(Rewrite::Changes)
+        self.rewrite(Rewrite::Changes)
     }
 
     /// As [`Index::merge`], and takes deleted vectors out of the graph: lists that name them are repaired, and their
@@ -97,45 +102,78 @@ impl Index {
     /// # Errors
     /// As [`Index::merge`].
     pub fn consolidate(&self) -> Result<(), UpdateError> {
-        self.updates()?.rewrite(Rewrite::Repaired)
+        self.rewrite(Rewrite::Repaired)
     }
 
-    /// Copies the index as it is now into `dir`, which must not exist: a live index of its own, without a log to replay or
-    /// the space between blocks. Everything acknowledged before is part of it. Searches and updates go on meanwhile. The
-    /// directory appears whole or not at all.
+    fn rewrite(&self, rewrite: Rewrite) -> Result<(), UpdateError> {
+        let generation = self.shared().generation();
+        match generation.updates()?.unbuilt() {
+            Some(0) => Ok(()),
+            Some(_) => self.compact(),
+            None => generation.updates()?.rewrite(rewrite),
+        }
+    }
+
+    /// Builds the graph anew, of all vectors and with a new codebook, as a build would that had got them at once; which vectors
+    /// share a page, places of deleted vectors and space are as after that. Searches and updates go on meanwhile, and are right
+    /// throughout; updates wait for a moment at the end. Takes the time and memory of a build, and until the end the space of
+    /// both. Figures begin anew.
+    ///
+    /// # Errors
+    /// The index is static, the build failed, or the system refused; the index is as before.
+    pub fn compact(&self) -> Result<(), UpdateError> {
+        self.shared().compact()
+    }
+
+    /// Copies the index as it is now into `dir`, which must not exist: a live index of its own, without the space between
+    /// blocks. Everything acknowledged before is part of it. Searches and updates go on meanwhile. The directory appears
+    /// whole or not at all.
     ///
     /// # Errors
     /// The index is static, `dir` exists, a block is damaged, or the system refused.
     pub fn snapshot(&self, dir: impl AsRef<Path>) -> Result<(), UpdateError> {
-        let updates = self.updates()?;
-        snapshot(&self.info().path, dir.as_ref(), |volume| updates.snapshot(volume))
+        let generation = self.shared().generation();
+        let updates = generation.updates()?;
+        snapshot(&generation.directory(), dir.as_ref(), |volume| updates.snapshot(volume))
     }
 
     /// What a live index says of its state; none if it is static.
     pub fn live_stats(&self) -> Option<LiveStats> {
-        self.any_updates().map(AnyUpdates::stats)
+        self.shared().generation().any_updates().map(AnyUpdates::stats)
     }
 
+    /// Puts vectors, row-major, so many at a time that a switch to another generation need not wait long.
     fn put<T: Element>(
         &self,
         keys: &[Key],
         vectors: &[T],
         replace: bool,
     ) -> Result<Vec<Result<Outcome, UpdateError>>, UpdateError> {
-        let first = keys.first().copied().unwrap_or(0);
-        Ok(self.updates_of::<T>(first)?.put(keys, vectors, replace))
+        let dim = self.info().layout.dim();
+        let mut outcomes = Vec::with_capacity(keys.len());
+        for (piece, keys) in keys.chunks(AT_ONCE).enumerate() {
+            self.shared().wait_for_graph();
+            let rest = vectors.get(piece * AT_ONCE * dim..).unwrap_or(&[]);
+            let put = self
+                .shared()
+                .update(|generation| Ok(self.updates_of::<T>(generation, keys[0])?.put(keys, rest, replace)));
+            match put {
+                Ok(put) => outcomes.extend(put),
+                Err(error) if piece == 0 => return Err(error),
+                Err(error) => outcomes.extend(keys.iter().map(|_| Err(error.clone()))),
+            }
+            self.nudge();
+        }
+        Ok(outcomes)
     }
 
-    fn updates(&self) -> Result<&dyn AnyUpdates, UpdateError> {
-        self.any_updates().ok_or_else(|| UpdateError::ReadOnly {
-            path: self.info().path.clone(),
-            found: "a static index takes no updates; make it live first (make_live, or `update --make-live`)",
-        })
-    }
-
-    fn updates_of<T: Element>(&self, key: Key) -> Result<&Updates<T>, UpdateError> {
+    fn updates_of<'a, T: Element>(
+        &self,
+        generation: &'a OpenGeneration,
+        key: Key,
+    ) -> Result<&'a Updates<T>, UpdateError> {
         let expected = self.info().layout.element();
-        self.updates()?.as_any().downcast_ref().ok_or_else(|| UpdateError::Vector {
+        generation.updates_of()?.ok_or_else(|| UpdateError::Vector {
             key,
             found: format!("its elements are {}, those of the index {expected}", T::TYPE),
         })

@@ -3,6 +3,7 @@
 use crate::centroid_file::{Centroids, load_centroids};
 use crate::code_file::{load_codebook, load_codes};
 use crate::error::StorageError;
+use crate::generation::{CURRENT_NAME, Generation};
 use crate::graph_file::GraphFile;
 use crate::key_file::load_keys;
 use crate::manifest::Manifest;
@@ -31,11 +32,12 @@ impl IndexDirectory {
     /// # Errors
     /// `dir` is no index, or a file is missing, cut, damaged, or from another build.
     pub fn open(dir: &Path) -> Result<Self, StorageError> {
-        let manifest = Manifest::read(dir)?;
-        if Self::is_live(dir) {
+        // Of a later generation the manifest is elsewhere.
+        let manifest = if dir.join(CURRENT_NAME).exists() { None } else { Some(Manifest::read(dir)?) };
+        let Some(manifest) = manifest.filter(|_| !Self::is_live(dir)) else {
             let found = "it is a live index; only programs that can update it can read it";
             return Err(StorageError::NotAnIndex { path: dir.to_owned(), found });
-        }
+        };
         for entry in &manifest.members {
             MemberReader::open(dir, &manifest, entry.kind)?;
         }
@@ -43,26 +45,27 @@ impl IndexDirectory {
     }
 
     /// Opens what a live index in `dir` keeps of the build it began with: the manifest, the codebook and the navigation
-    /// graph. Its blocks, codes and keys are those of the page table.
+    /// graph. Its blocks, codes and keys are those of the page table. The path is that of its generation.
     ///
     /// # Errors
     /// As [`IndexDirectory::open`].
     pub fn open_live(dir: &Path) -> Result<Self, StorageError> {
-        let manifest = Manifest::read(dir)?;
+        let path = Generation::current(dir)?.directory(dir);
+        let manifest = Manifest::read(&path)?;
         for kind in [MemberKind::Codebook, MemberKind::MemGraph] {
-            MemberReader::open(dir, &manifest, kind)?;
+            MemberReader::open(&path, &manifest, kind)?;
         }
-        Ok(Self { path: dir.to_owned(), manifest })
+        Ok(Self { path, manifest })
     }
 
-    /// Whether `dir` holds a live index: one with a page table.
+    /// Whether `dir` holds a live index: one with a page table, or with generations.
     pub fn is_live(dir: &Path) -> bool {
-        dir.join(PAGE_TABLE_NAME).exists()
+        dir.join(PAGE_TABLE_NAME).exists() || dir.join(CURRENT_NAME).exists()
     }
 
     /// Whether `dir` holds a manifest, so that a new build must not touch it.
     pub fn is_index(dir: &Path) -> bool {
-        dir.join(MANIFEST_NAME).exists()
+        dir.join(MANIFEST_NAME).exists() || dir.join(CURRENT_NAME).exists()
     }
 
     /// The directory.

@@ -14,7 +14,17 @@ impl<T: Element> Live<T> {
     /// Whether vectors are put into the temporary index: always in the *fresh* backend, and as long as there is no graph to
     /// link them into.
     pub fn is_buffered(&self) -> bool {
-        self.backend == Backend::Fresh
+        self.backend == Backend::Fresh || self.unbuilt
+    }
+
+    /// Whether there is no graph yet, nor codes that say anything.
+    pub fn is_unbuilt(&self) -> bool {
+        self.unbuilt
+    }
+
+    /// Whether temporary indexes are to be merged before the next checkpoint: the log speaks of what they hold.
+    pub fn has_buffers(&self) -> bool {
+        !self.writer.lock().buffers.is_empty()
     }
 
     /// Puts a vector into the temporary index. [`Live::settled`] says when it is to last.

@@ -46,6 +46,14 @@ pub enum UpdateError {
         /// What is missing, and what to do.
         found: &'static str,
     },
+    /// The graph could not be built anew.
+    #[error("{}: the index could not be built anew, and is as before: {cause}", path.display())]
+    Rebuild {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        cause: String,
+    },
     /// The index cannot be updated at all.
     #[error("{}: {found}", path.display())]
     ReadOnly {

@@ -99,6 +99,7 @@ pub struct Live<T: Element> {
     pub(crate) pages: Pages,
     pub(crate) wal: Wal,
     pub(crate) backend: Backend,
+    pub(crate) unbuilt: bool,
     pub(crate) space: PruneSpace,
     pub(crate) max_norm: f32,
     pub(crate) options: LiveOptions,
@@ -172,6 +173,7 @@ impl<T: Element> Live<T> {
             pages,
             wal,
             backend: root.backend,
+            unbuilt: false,
             space,
             max_norm: root.max_norm,
             options,
@@ -179,6 +181,23 @@ impl<T: Element> Live<T> {
             maintenance: Mutex::new(()),
             figures,
         })
+    }
+
+    /// The same index, of which the build had no vectors: whatever its backend, all that come are buffered, because the codes
+    /// of its graph say nothing, until a graph is built of them.
+    #[must_use]
+    pub fn unbuilt(self) -> Self {
+        Self { unbuilt: true, ..self }
+    }
+
+    /// Number of vectors.
+    pub fn len(&self) -> usize {
+        self.writer.lock().live()
+    }
+
+    /// Whether there is no vector.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// What searches of it share.

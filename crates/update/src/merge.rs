@@ -175,6 +175,10 @@ impl<T: Element> Live<T> {
         let mut writer = self.writer.lock();
         let merged = |held: &Held<T>| buffers.iter().any(|buffer| Arc::ptr_eq(buffer, &held.buffer));
         writer.buffers.retain(|held| !merged(held));
+        if !self.is_buffered() {
+            // Nobody will fill it, and the log must not be kept for it.
+            writer.buffers.retain(|held| !held.buffer.index().is_empty());
+        }
         for moved in moves {
             // Deleted since, or its key put again.
             if buffers[moved.buffer].index().is_live(moved.slot) {
@@ -193,6 +197,11 @@ impl<T: Element> Live<T> {
         writer.view.table = table;
         writer.view.entry = entry;
         writer.free_places(&frozen.table, gone);
+        if !self.is_buffered() {
+            // Direct inserts go on meanwhile. From here on they link to merged nodes, which the views of older searches do
+            // not have: those must not see them.
+            writer.view.overlays.push(Arc::new(Overlay::new()));
+        }
         writer.publish();
     }
 

@@ -31,7 +31,8 @@ pub(crate) struct Moment<T: Element> {
 }
 
 impl<T: Element> Live<T> {
-    /// The index as it is now. Another overlay takes changes from here on; `also` is called before anything can change.
+    /// The index as it is now. Another overlay takes changes from here on; `also` is called before anything can change. No
+    /// merge may be under way: nodes that it has settled are not in the graph yet.
     pub(crate) fn moment(&self, also: impl FnOnce(&mut crate::writer::Writer<T>)) -> Moment<T> {
         let mut writer = self.writer.lock();
         let view = writer.view.clone();

@@ -8,7 +8,7 @@ use crate::placement::Placement;
 use gleann_search::{Changes, Link, NodeState, NodeTable, Overlay, Unmerged, Version, View};
 use gleann_storage::{Layout, NewRecord, PageTable, encode_record};
 use gleann_vector::Element;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use std::collections::VecDeque;
 use std::sync::atomic::{Ordering, fence};
 use std::sync::{Arc, Weak};
@@ -26,6 +26,8 @@ pub(crate) struct Writer<T: Element> {
     pub(crate) buffers: Vec<Held<T>>,
     /// Deleted nodes of the graph that lists still name.
     pub(crate) dead: u64,
+    /// Keys that were put or deleted since a copy began, if one has.
+    pub(crate) changed: Option<HashSet<u64>>,
     /// Whether lists are being repaired, so that those on disk will not be what they are now.
     pub(crate) repairing: bool,
     changes: Arc<Changes<T>>,
@@ -61,6 +63,7 @@ impl<T: Element> Writer<T> {
             view,
             buffers: Vec::new(),
             dead,
+            changed: None,
             repairing: false,
             changes,
             retired: VecDeque::new(),
@@ -124,6 +127,7 @@ impl<T: Element> Writer<T> {
 
     /// Puts a node into the graph; a vector of its key goes. Its place has been taken, and its log record written.
     pub(crate) fn insert(&mut self, new: &NewNode<'_>) {
+        self.note(new.key);
         // Searches find what goes until they can find what comes.
         let replaced = self.keys.remove(&self.view.nodes, new.key);
         if replaced.is_none() {
@@ -189,6 +193,7 @@ impl<T: Element> Writer<T> {
 
     /// Takes the vector of a key out of the results of searches; whether there was one.
     pub(crate) fn remove(&mut self, key: u64) -> bool {
+        self.note(key);
         for held in &mut self.buffers {
             if let Some(slot) = held.slots.remove(&key) {
                 return held.buffer.index().delete(slot);
@@ -197,6 +202,13 @@ impl<T: Element> Writer<T> {
         let Some(node) = self.keys.remove(&self.view.nodes, key) else { return false };
         self.bury(node);
         true
+    }
+
+    /// Whatever changes the vector of a key says so, for the copy that may be under way.
+    fn note(&mut self, key: u64) {
+        if let Some(changed) = &mut self.changed {
+            changed.insert(key);
+        }
     }
 
     fn bury(&mut self, node: u32) {

@@ -86,6 +86,20 @@ impl MemGraphOptions {
         Ok(())
     }
 
+    /// The options of a graph that describes itself so, over `rows` vectors; none where there was none.
+    pub(crate) fn of_description(text: &str, rows: u32) -> Option<Self> {
+        let mut parts = text.split(", ");
+        let (nodes, sampling) = parts.next()?.split_once(' ')?;
+        let mut number = |name: &str| parts.next()?.strip_prefix(name)?.strip_prefix(' ');
+        let (degree, list) = (number("degree")?.parse().ok()?, number("list")?.parse().ok()?);
+        let share = match number("share") {
+            Some(share) => share.parse().ok()?,
+            None => nodes.parse::<f64>().ok()? / f64::from(rows.max(1)),
+        };
+        let sampling = sampling.split(' ').next()?.parse().ok()?;
+        Some(Self { sampling, share, degree, list })
+    }
+
     /// Nodes of the graph for `rows` vectors.
     fn nodes(&self, rows: u64) -> u64 {
         ((rows as f64 * self.share).round() as u64).max(1).min(rows)
@@ -117,6 +131,8 @@ pub struct MemGraphPlan {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct MemGraphJob {
     pub nodes: u32,
+    /// Their share of all vectors, as asked for.
+    pub share: f64,
     /// Rows that are clustered; `None`: nodes are chosen by chance.
     pub clustered_rows: Option<u64>,
     pub params: BuildParams,
@@ -134,7 +150,9 @@ impl MemGraphJob {
             None => Sampling::Random.to_string(),
             Some(rows) => format!("{} of {rows}", Sampling::Clustered),
         };
-        format!("{} {sampling}, degree {degree}, list {list}", self.nodes)
+        // An empty graph says nothing of the share, and an index that began empty is built again.
+        let share = if self.nodes == 0 { format!(", share {}", self.share) } else { String::new() };
+        format!("{} {sampling}, degree {degree}, list {list}{share}", self.nodes)
     }
 }
 
@@ -163,7 +181,15 @@ impl Sizes {
         let peak = building.max(clustering).max(encoding + BUFFERS);
         let peak = self.expect(peak, "build the navigation graph")?;
         let plan = MemGraphPlan { nodes, bytes };
-        Ok(MemGraphJob { nodes: nodes as u32, clustered_rows, params, threads, plan, peak })
+        Ok(MemGraphJob {
+            nodes: nodes as u32,
+            share: options.share,
+            clustered_rows,
+            params,
+            threads,
+            plan,
+            peak,
+        })
     }
 
     /// A row that is clustered: itself, its group's copy and that in the form of the kernels, and its cluster.
@@ -196,6 +222,18 @@ mod tests {
         let nodes = |share, rows| MemGraphOptions { share, ..Default::default() }.nodes(rows);
         assert_eq!([nodes(0.001, 0), nodes(0.001, 1), nodes(0.001, 50)], [0, 1, 1]);
         assert_eq!([nodes(0.001, 500_000), nodes(1.0, 7), nodes(0.5, 3)], [500, 7, 2]);
+    }
+
+    #[test]
+    fn descriptions_are_read_back() {
+        let read = |text| MemGraphOptions::of_description(text, 1000);
+        let options = MemGraphOptions { share: 0.005, degree: 32, list: 64, ..MemGraphOptions::default() };
+        assert_eq!(read("5 random, degree 32, list 64"), Some(options));
+        let clustered = MemGraphOptions { sampling: Sampling::Clustered, ..options };
+        assert_eq!(read("5 clustered of 160, degree 32, list 64"), Some(clustered));
+        assert_eq!(read("0 random, degree 32, list 64, share 0.005"), Some(options));
+        assert_eq!(read("none"), None);
+        assert_eq!(read("5 random, degree x, list 64"), None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! The phases and the files between them are described in `docs/design/build.md`.
 
 mod adjacency;
+mod again;
 mod begin;
 mod code_placement;
 mod codes;
@@ -36,6 +37,7 @@ mod whole;
 mod work;
 
 pub(crate) use adjacency::AdjacencyWriter;
+pub(crate) use again::options_again;
 pub use code_placement::{CodePlacement, UnknownPlacement};
 pub use error::BuildError;
 pub(crate) use mem_graph::stored as stored_mem_graph;

@@ -5,7 +5,9 @@ use crate::error::OpenError;
 use crate::live::lock::DirectoryLock;
 use crate::load::load_codebook;
 use gleann_quant::Codebook;
-use gleann_storage::{IndexDirectory, MANIFEST_NAME, MemberKind, OsVolume, StorageError};
+use gleann_storage::{
+    Generation, IndexDirectory, MANIFEST_NAME, Manifest, MemberKind, OsVolume, StorageError,
+};
 use gleann_update::{CheckParts, LiveCheck, UpdateError, check_live};
 use gleann_vector::{ElementType, Progress};
 use half::f16;
@@ -25,8 +27,8 @@ pub(crate) fn check_live_index(dir: &Path, progress: &dyn Progress) -> Result<In
         }
         Ok(lock) => lock,
     };
-    let manifest = gleann_storage::Manifest::read(dir)?;
-    let mut check = IndexCheck::of_live(&manifest);
+    let own = Generation::current(dir)?.directory(dir);
+    let mut check = IndexCheck::of_live(&Manifest::read(&own)?);
     let directory = match IndexDirectory::open_live(dir) {
         Ok(directory) => directory,
         Err(error) => {

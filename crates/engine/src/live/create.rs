@@ -1,15 +1,52 @@
-//! Makes a live index of a static one.
+//! Makes live indexes: of a static one, or of nothing.
 
+use crate::build::{BuildError, BuildOptions, CodePlacement, build_from_rows};
 use crate::error::OpenError;
 use crate::live::lock::DirectoryLock;
 use crate::load::load_codebook;
 use gleann_quant::Codes;
-use gleann_storage::{IndexDirectory, IndexKind, OsVolume, StorageError};
+use gleann_storage::{Generation, IndexDirectory, IndexKind, OsVolume, StorageError};
 use gleann_update::{Adopted, Backend, adopt};
-use gleann_vector::ElementType;
+use gleann_vector::{Element, ElementType, Matrix, Silent};
 use half::f16;
 use std::path::Path;
 use std::sync::Arc;
+
+/// An empty live index could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum CreateError {
+    /// The options cannot be, or the system refused.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// It could not be made live.
+    #[error(transparent)]
+    Live(#[from] OpenError),
+}
+
+/// Makes an empty live index in `dir`, as [`Index::create`](crate::Index::create) says.
+pub(crate) fn create(
+    dir: &Path,
+    (element, dim): (ElementType, usize),
+    options: &BuildOptions,
+    backend: Backend,
+) -> Result<(), CreateError> {
+    if options.codes != CodePlacement::Memory {
+        let found = "a live index has its codes in memory; create it with CodePlacement::Memory".to_owned();
+        return Err(OpenError::NotLive { path: dir.to_owned(), found }.into());
+    }
+    let options = BuildOptions { keys: None, ..options.clone() };
+    match element {
+        ElementType::F32 => build_empty::<f32>(dir, dim, &options)?,
+        ElementType::F16 => build_empty::<f16>(dir, dim, &options)?,
+        ElementType::U8 => build_empty::<u8>(dir, dim, &options)?,
+        ElementType::I8 => build_empty::<i8>(dir, dim, &options)?,
+    }
+    Ok(make_live(dir, backend)?)
+}
+
+fn build_empty<T: Element>(dir: &Path, dim: usize, options: &BuildOptions) -> Result<(), BuildError> {
+    build_from_rows(&Matrix::<T>::zeroed(0, dim), dir, options, &Silent).map(drop)
+}
 
 /// Makes the graph index in `dir`, as a build has made it, one that takes updates by `backend`. In place and at once: the
 /// records stay where they are. Interrupted, it is done again by calling it again.
@@ -18,6 +55,9 @@ use std::sync::Arc;
 /// `dir` is no graph index with its codes in memory, it is open elsewhere, or the system refused.
 pub fn make_live(dir: &Path, backend: Backend) -> Result<(), OpenError> {
     let not = |found: &str| OpenError::NotLive { path: dir.to_owned(), found: found.to_owned() };
+    if Generation::current(dir)? > Generation(0) {
+        return Err(not("it is a live index already; open it"));
+    }
     let _lock = DirectoryLock::take(dir)?;
     let directory = match IndexDirectory::open(dir) {
         // What an interruption has left is a static index still.

@@ -2,6 +2,7 @@
 
 mod block_cache;
 mod check;
+mod compact;
 mod create;
 mod disks;
 mod lock;
@@ -13,9 +14,11 @@ mod updates;
 mod worker;
 
 pub(crate) use check::check_live_index;
-pub use create::make_live;
+pub(crate) use create::create;
+pub use create::{CreateError, make_live};
+pub(crate) use lock::DirectoryLock;
 pub(crate) use open::open_live;
 pub use options::UpdateOptions;
-pub(crate) use snapshot::snapshot;
+pub(crate) use snapshot::{remove_directory, snapshot};
 pub use stats::LiveStats;
 pub(crate) use updates::{AnyUpdates, Updates, inserts, upserts};

@@ -3,7 +3,6 @@
 use crate::error::OpenError;
 use crate::live::block_cache::BlockCache;
 use crate::live::disks::Disks;
-use crate::live::lock::DirectoryLock;
 use crate::live::options::UpdateOptions;
 use crate::live::stats::UpdateCpu;
 use crate::live::updates::Updates;
@@ -24,7 +23,6 @@ const QUEUED: usize = 4;
 /// A live index on its way to its cores.
 pub(crate) struct LiveOpening<T: Element> {
     pub(crate) live: Arc<Live<T>>,
-    lock: DirectoryLock,
     options: UpdateOptions,
     cache: Arc<BlockCache>,
 }
@@ -34,7 +32,6 @@ pub(crate) fn open_live<T: Element>(
     directory: &IndexDirectory,
     options: &OpenOptions,
 ) -> Result<LiveOpening<T>, OpenError> {
-    let lock = DirectoryLock::take(directory.path())?;
     let manifest = directory.manifest();
     let codebook = load_codebook(directory)?;
     let mem_graph = if options.mem_graph { load_mem_graph(directory, Some(&codebook))? } else { None };
@@ -74,13 +71,16 @@ pub(crate) fn open_live<T: Element>(
         repair_bytes: REPAIR_BYTES,
         segment_bytes: SEGMENT_BYTES,
     };
-    Ok(LiveOpening { live: Arc::new(Live::open(parts, live_options)?), lock, options: updates, cache })
+    let live = Live::open(parts, live_options)?;
+    // A codebook trained on nothing tells no vector from another.
+    let live = if manifest.nodes == 0 { live.unbuilt() } else { live };
+    Ok(LiveOpening { live: Arc::new(live), options: updates, cache })
 }
 
 impl<T: Element> LiveOpening<T> {
     /// Starts the workers, which read `file`.
     pub(crate) fn start(self, file: &File) -> Result<Updates<T>, OpenError> {
-        let Self { live, lock, options, cache } = self;
+        let Self { live, options, cache } = self;
         let failed = |cause: String| OpenError::Workers { cause };
         let count = options.threads.max(1);
         let threads = rayon::ThreadPoolBuilder::new()
@@ -108,7 +108,6 @@ impl<T: Element> LiveOpening<T> {
             keeper: Some(keeper.clone()),
             joins: Vec::new(),
             cpu: cpu.clone(),
-            lock,
         };
         for number in 0..count {
             let seed = WorkerSeed {

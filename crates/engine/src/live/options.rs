@@ -23,12 +23,16 @@ pub struct UpdateOptions {
     pub cache: usize,
     /// Vectors that the temporary index of the *fresh* backend takes before it is merged in the background.
     pub buffer_vectors: usize,
+    /// Vectors of an index that began empty from which on a graph is built of them, in the background: until then they are
+    /// in the temporary index, by whatever backend.
+    pub bootstrap: u64,
     /// Once deleted nodes are this share of all, their places are freed in the background; 1 or more: never unasked.
     pub consolidate_share: f64,
 }
 
 impl Default for UpdateOptions {
-    /// Group commits of 5 ms, one thread of 8 inserts, a pool of 96, 64 MiB of changes and 256 of blocks, 30 000 buffered vectors, consolidation at 10 %.
+    /// Group commits of 5 ms, one thread of 8 inserts, a pool of 96, 64 MiB of changes and 256 of blocks, 30 000
+    /// buffered vectors, a graph from 10 000 on, consolidation at 10 %.
     fn default() -> Self {
         Self {
             durability: Durability::Group(Duration::from_millis(5)),
@@ -39,6 +43,7 @@ impl Default for UpdateOptions {
             memory: 64 << 20,
             cache: 256 << 20,
             buffer_vectors: 30_000,
+            bootstrap: 10_000,
             consolidate_share: 0.1,
         }
     }

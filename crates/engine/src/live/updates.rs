@@ -1,8 +1,10 @@
 //! The side of an open index that takes updates, callable from any thread.
 
-use crate::live::lock::DirectoryLock;
+use crate::generation::OpenGeneration;
+use crate::live::compact::compact;
 use crate::live::stats::{LiveStats, UpdateCpu};
 use crate::live::worker::{Job, Keeper, Reply};
+use crate::shared::Shared;
 use gleann_storage::{OsVolume, Volume};
 use gleann_update::{Delete, Insert, Inserted, Live, Outcome, Rewrite, UpdateError, Upsert};
 use gleann_vector::{Element, check_finite};
@@ -19,7 +21,6 @@ pub(crate) struct Updates<T: Element> {
     pub(crate) keeper: Option<Arc<Keeper<T>>>,
     pub(crate) joins: Vec<JoinHandle<()>>,
     pub(crate) cpu: Arc<UpdateCpu>,
-    pub(crate) lock: DirectoryLock,
 }
 
 /// What does not depend on the element type.
@@ -28,6 +29,9 @@ pub(crate) trait AnyUpdates: Send + Sync {
     fn flush(&self) -> Result<(), UpdateError>;
     fn rewrite(&self, rewrite: Rewrite) -> Result<(), UpdateError>;
     fn snapshot(&self, volume: Arc<OsVolume>) -> Result<(), UpdateError>;
+    fn compact(&self, shared: &Shared, own: &OpenGeneration) -> Result<(), UpdateError>;
+    /// Number of vectors, if there is no graph of them yet.
+    fn unbuilt(&self) -> Option<u64>;
     fn stats(&self) -> LiveStats;
     fn as_any(&self) -> &dyn Any;
 }
@@ -97,6 +101,11 @@ impl<T: Element> Updates<T> {
         Ok(inserted)
     }
 
+    /// Writes changes out; waits for that.
+    pub(crate) fn rewrite_now(&self, rewrite: Rewrite) -> Result<(), UpdateError> {
+        self.keeper.as_ref().ok_or(UpdateError::Closed)?.rewrite(rewrite)
+    }
+
     fn nudge_if_due(&self) {
         if let Some(nudge) = &self.nudge
             && self.keeper.as_ref().is_some_and(|keeper| keeper.is_due())
@@ -121,7 +130,15 @@ impl<T: Element> AnyUpdates for Updates<T> {
     }
 
     fn rewrite(&self, rewrite: Rewrite) -> Result<(), UpdateError> {
-        self.keeper.as_ref().ok_or(UpdateError::Closed)?.rewrite(rewrite)
+        self.rewrite_now(rewrite)
+    }
+
+    fn compact(&self, shared: &Shared, own: &OpenGeneration) -> Result<(), UpdateError> {
+        compact::<T>(shared, own)
+    }
+
+    fn unbuilt(&self) -> Option<u64> {
+        self.live.is_unbuilt().then(|| self.live.len() as u64)
     }
 
     fn snapshot(&self, volume: Arc<OsVolume>) -> Result<(), UpdateError> {
@@ -159,7 +176,6 @@ impl<T: Element> Drop for Updates<T> {
         if let Err(error) = self.live.flush() {
             log::error!("the log could not be made durable while the index was closed: {error}");
         }
-        let _ = &self.lock;
     }
 }
 

@@ -89,7 +89,8 @@ impl<T: Element> Keeper<T> {
     /// Makes a checkpoint; a buffered index merges.
     pub(crate) fn rewrite(&self, rewrite: Rewrite) -> Result<(), UpdateError> {
         self.threads.install(|| {
-            if self.live.is_buffered() {
+            // What is buffered in an index of direct inserts came while it was built anew.
+            if self.live.is_buffered() || self.live.has_buffers() {
                 self.live.merge(&|| self.disks.open(), &WallClock::start())
             } else {
                 self.live.checkpoint(rewrite)
@@ -99,7 +100,9 @@ impl<T: Element> Keeper<T> {
 
     /// What is due.
     fn due(&self) -> Option<Rewrite> {
-        if self.live.dead_share() >= self.consolidate_share {
+        if self.live.is_unbuilt() {
+            None
+        } else if self.live.dead_share() >= self.consolidate_share {
             Some(Rewrite::Repaired)
         } else {
             self.live.is_checkpoint_due().then_some(Rewrite::Changes)

@@ -113,8 +113,9 @@ pub fn sorted(keys: &[u64]) -> Vec<u64> {
     sorted
 }
 
-/// What every result keeps, whatever happens meanwhile.
-pub fn check_hits(hits: &[Hit]) {
+/// What every result keeps, whatever happens meanwhile. What is deleted or replaced while a search runs may leave a gap.
+pub fn check_hits(hits: &[Hit], k: usize) {
+    assert!((k - 3..=k).contains(&hits.len()), "{} hits of {k}", hits.len());
     sorted(&hits.iter().map(|hit| hit.key).collect::<Vec<_>>());
     assert!(hits.windows(2).all(|pair| pair[0].distance <= pair[1].distance), "{hits:?}");
 }
