@@ -8,7 +8,7 @@ use crate::linking::Joining;
 use crate::live::Live;
 use crate::pages::Commit;
 use crate::reach::Reach;
-use crate::repair::{RepairJob, RepairParams, RepairPolicy, RepairSource};
+use crate::repair::{RepairJob, RepairParams, RepairSource};
 use gleann_graph::PruneParams;
 use gleann_lios::run_to_end;
 use gleann_quant::Codebook;
@@ -25,8 +25,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Blocks that are computed, then written, at a time.
 const BLOCKS_AT_ONCE: usize = 512;
-/// For every deleted neighbour so many of its own are looked at (docs/design/updates.md).
-const PER_DEAD: usize = 6;
 
 /// One pass.
 pub(crate) struct Rewriter<'a, T: Element> {
@@ -202,7 +200,7 @@ impl<T: Element> Rewriter<'_, T> {
             max_candidates: link.candidates.max(2 * link.degree),
             saturate: true,
         };
-        let params = RepairParams { prune, policy: RepairPolicy::Nearest { per_dead: PER_DEAD } };
+        let params = RepairParams { prune, policy: self.live.options.repair };
         let survivors = Survivors { dead, nodes: &self.nodes, codebook: self.live.codebook() };
         Scratch {
             job: RepairJob::new(survivors, self.live.space, params),
