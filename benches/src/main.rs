@@ -6,6 +6,7 @@ mod build_spann;
 mod check_index;
 mod churn;
 mod convert;
+mod create_index;
 mod dataset;
 mod demo;
 mod export_csv;
@@ -47,7 +48,9 @@ enum Verb {
     Demo(demo::DemoArgs),
     /// Build a disk index over a vector file
     BuildIndex(Box<build_index::BuildArgs>),
-    /// Insert, replace and delete vectors of a live index; make an index live; have one settle
+    /// Make an empty live index
+    CreateIndex(create_index::CreateArgs),
+    /// Insert, replace and delete vectors of a live index; make an index live; settle, compact or copy one
     Update(update_index::UpdateArgs),
     /// Verify everything in an index that can be verified
     CheckIndex(check_index::CheckArgs),
@@ -88,6 +91,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse_from(with_target(std::env::args_os().collect())).verb {
         Verb::Advise(args) => advise::run(args),
         Verb::BuildIndex(args) => build_index::run_build(*args),
+        Verb::CreateIndex(args) => create_index::run(args),
         Verb::Update(args) => update_index::run(args),
         Verb::CheckIndex(args) => check_index::run_check(args),
         Verb::Dataset(args) => dataset::run(args),

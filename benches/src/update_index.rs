@@ -1,5 +1,5 @@
 //! `update`: changes of a live index from the command line, one after the other as given here: made live, deletes, inserts,
-//! upserts, consolidation, merge, flush, figures.
+//! upserts, consolidation, merge, compaction, a copy, flush, figures.
 
 use crate::key_list::keys_of;
 use crate::progress::Console;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// Changes handed over together.
 const BATCH: usize = 1024;
 
-/// Insert, replace and delete vectors of a live index; make an index live; have one settle.
+/// Insert, replace and delete vectors of a live index; make an index live; settle, compact or copy one.
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("work").required(true).multiple(true))]
 pub struct UpdateArgs {
@@ -56,6 +56,12 @@ pub struct UpdateArgs {
     /// Bring everything into the graph on disk
     #[arg(long, group = "work")]
     merge: bool,
+    /// Build the graph anew, of all vectors and with a new codebook: space, pages and reach are as after a build
+    #[arg(long, group = "work")]
+    compact: bool,
+    /// Copy the index as it is then into a directory, which must not exist
+    #[arg(long, value_name = "DIR", group = "work")]
+    snapshot: Option<PathBuf>,
     /// Wait until everything acknowledged is durable
     #[arg(long, group = "work")]
     flush: bool,
@@ -91,6 +97,14 @@ pub fn run(args: UpdateArgs) -> Result<()> {
     if args.merge {
         index.merge()?;
         args.say("merged");
+    }
+    if args.compact {
+        index.compact()?;
+        args.say("compacted");
+    }
+    if let Some(copy) = &args.snapshot {
+        index.snapshot(copy)?;
+        args.say(&format!("{} is a copy", copy.display()));
     }
     // Without this, the last changes of a run without durability would be those that a power loss takes.
     index.flush()?;

@@ -1,14 +1,18 @@
 //! The verbs and one line about each.
 
 /// Verbs of `gleann-bench`, in the order of a first session.
-const BENCH: [(&str, &str); 13] = [
+const BENCH: [(&str, &str); 14] = [
     ("demo", "Build an index over the sample in the tree, search it, show a table and a plot"),
     ("dataset", "List real data sets, or make or download one"),
     ("generate", "Write seeded synthetic vectors of any size"),
     ("ground-truth", "Find the exact neighbours of queries"),
     ("advise", "Say which preset and parameters suit vectors, memory, load and recall"),
     ("build-index", "Build a disk index over a vector file"),
-    ("update", "Insert, replace and delete vectors of a live index; make an index live; have one settle"),
+    ("create-index", "Make an empty live index"),
+    (
+        "update",
+        "Insert, replace and delete vectors of a live index; make an index live; settle, compact or copy one",
+    ),
     ("check-index", "Verify everything in an index that can be verified"),
     ("convert", "Convert data sets of other benchmarks, and vector files into other forms"),
     ("export-csv", "Write results as CSV with the columns of big-ann-benchmarks"),
