@@ -3,8 +3,8 @@
 use super::row::Setup;
 use anyhow::{Context, Result, ensure};
 use gleann::{
-    Backend, Direct, Durability, EngineChoice, Index, MAX_IN_FLIGHT, MAX_THREADS, OpenOptions, SearchKind,
-    SearchOptions, UpdateOptions, Width, parse_bytes,
+    Backend, Direct, Durability, EngineChoice, Index, MAX_IN_FLIGHT, MAX_THREADS, OpenOptions, RepairPolicy,
+    SearchKind, SearchOptions, UpdateOptions, Width, parse_bytes,
 };
 use std::str::FromStr;
 
@@ -38,6 +38,12 @@ pub struct LiveArgs {
     /// it says so
     #[arg(long, default_value = "100%", value_parser = percent)]
     consolidate_share: f64,
+    /// What of a deleted node's neighbours takes its place in a list: all, or nearest:N
+    #[arg(long, default_value_t = RepairPolicy::NEAREST)]
+    repair: RepairPolicy,
+    /// Memory for blocks that inserts and merges have read
+    #[arg(long, default_value = "256MiB", value_parser = parse_bytes)]
+    update_cache: u64,
     /// Searching and updating threads
     #[arg(long, default_value = "1/1", value_name = "S/U")]
     threads: Threads,
@@ -149,6 +155,8 @@ impl LiveArgs {
                 memory: usize::try_from(self.update_memory).unwrap_or(usize::MAX),
                 buffer_vectors: self.buffer_vectors as usize,
                 consolidate_share: self.consolidate_share,
+                repair: self.repair,
+                cache: self.update_cache as usize,
                 ..UpdateOptions::default()
             },
             ..OpenOptions::default()

@@ -55,7 +55,7 @@ impl<T: Element> LiveTarget<T> for Index {
             overlap_ratio: None,
             bytes_written: figures.bytes_written,
             update_cpu_ns: stats.update_cpu_ns,
-            prune_cpu_ns: None,
+            prune_cpu_ns: Some(figures.prune_ns),
             merges: figures.checkpoints,
             idle_ns,
         }

@@ -63,7 +63,9 @@ pub use gleann_search::{
     Entry, Expansion, Hit, OptionsError, QueryStats, SearchError, SearchKind, SearchOptions, Stop, Width,
 };
 pub use gleann_storage::{IndexKind, Packing, PostingLayout, UnknownPacking};
-pub use gleann_update::{Backend, Delete, Durability, Insert, LiveCheck, LiveFigures, UpdateError, Upsert};
+pub use gleann_update::{
+    Backend, Delete, Durability, Insert, LiveCheck, LiveFigures, RepairPolicy, UpdateError, Upsert,
+};
 pub use gleann_vector::{Element, ElementType, FileError, Key, Matrix, Metric, Progress, Silent, VectorFile};
 pub use import::{
     DiskAnnFiles, ExportOptions, ExportReport, GraphSource, ImportError, build_from_graph, export_diskann,

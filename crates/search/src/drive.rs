@@ -116,6 +116,11 @@ impl<X: Searched, Io: PageIo, C: Clock, J> Driver<X, Io, C, J> {
         !self.vacant.is_empty()
     }
 
+    /// Nanoseconds, by the clock it was given.
+    pub fn now_ns(&self) -> u64 {
+        self.clock.now_ns()
+    }
+
     /// Time spent in [`Driver::wait`], in nanoseconds.
     pub fn idle_ns(&self) -> u64 {
         self.idle_ns

@@ -36,6 +36,12 @@ pub(crate) struct Joined<'a> {
 }
 
 impl Joined<'_> {
+    /// Whether a list that is not certain has room in memory for one more, whoever leaves it or does not.
+    fn has_room(&self, node: u32) -> bool {
+        let joined = self.latest.overlays.last().map_or(0, |active| active.links_of(node));
+        self.certain || joined < room(self.degree) - self.degree
+    }
+
     /// What has joined the list of a node since its record was written.
     pub(crate) fn overlays(&self, node: u32) -> SmallVec<[Arc<Overlay>; 4]> {
         self.harvest.view().map_or(SmallVec::new(), |view| overlays_since(view, self.latest, node))
@@ -43,14 +49,15 @@ impl Joined<'_> {
 }
 
 impl Changed {
-    /// Takes back the links after which nothing would lead to who made room, unless the new node can name them. On lists
-    /// that are not certain, nobody leaves whom the new node does not name: there is some room in memory.
+    /// Takes back the links after which nothing would lead to who made room, unless the new node can name them. From lists
+    /// that are not certain, nobody leaves whom the new node does not name, and only as many join as there is room for in
+    /// memory.
     pub(crate) fn keep_ways(&mut self, joined: &Joined<'_>, is_live: impl Fn(u32) -> bool) {
         let Self { list, links } = self;
         let leaving = links.iter().filter_map(|&(_, leaves)| leaves);
         let mut lists_with: HashMap<u32, usize> =
             leaving.filter(|leaves| !list.contains(leaves)).map(|leaves| (leaves, 0)).collect();
-        if lists_with.is_empty() {
+        if joined.certain && lists_with.is_empty() {
             return;
         }
         let mut lengths = HashMap::with_capacity(joined.joins.len());
@@ -66,13 +73,16 @@ impl Changed {
             }
         }
         links.retain_mut(|(node, leaves)| {
+            if !joined.certain && (!joined.has_room(*node) || lengths[node] >= room(joined.degree)) {
+                return false;
+            }
             let Some(who) = *leaves else { return true };
             let named = list.contains(&who);
             match lists_with.get_mut(&who) {
                 _ if named => {}
                 Some(count) if joined.certain && *count > 1 => *count -= 1,
                 _ if list.len() < joined.degree && is_live(who) => list.push(who),
-                _ if !joined.certain && lengths[node] < room(joined.degree) => *leaves = None,
+                _ if !joined.certain => *leaves = None,
                 _ => return false,
             }
             true
@@ -89,7 +99,7 @@ impl<T: Element> Live<T> {
     pub(crate) fn lead_to(
         &self,
         changed: &mut Changed,
-        writer: &Writer<T>,
+        (writer, joined): (&Writer<T>, &Joined<'_>),
         is_live: impl Fn(u32) -> bool,
     ) -> Result<(), UpdateError> {
         if !changed.links.is_empty() {
@@ -100,8 +110,9 @@ impl<T: Element> Live<T> {
             let places = writer.nodes().places() as u32;
             writer.view.entry.filter(|&id| is_live(id)).or_else(|| (0..places).find(|&id| is_live(id)))
         };
-        let Some(leader) = list.first().copied().or_else(anyone) else { return Ok(()) };
-        let degree = self.options.link.degree;
+        let nearest = list.iter().find(|&&id| joined.has_room(id)).or(list.first());
+        let Some(leader) = nearest.copied().or_else(anyone) else { return Ok(()) };
+        let degree = joined.degree;
         let theirs = self.current_list_of(writer, leader)?;
         if list.is_empty() {
             list.push(leader);

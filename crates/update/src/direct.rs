@@ -102,7 +102,7 @@ impl<T: Element> Live<T> {
         let links = self.decide(linker, &joined, &writer);
         let mut changed = Changed { list, links };
         changed.keep_ways(&joined, |id| is_live(&writer, id));
-        self.lead_to(&mut changed, &writer, |id| is_live(&writer, id))?;
+        self.lead_to(&mut changed, (&writer, &joined), |id| is_live(&writer, id))?;
         let Changed { list, links } = changed;
         let node = writer.take_place(&list).ok_or(UpdateError::Full)?;
         let links: Vec<(u32, Link)> =

@@ -65,6 +65,7 @@ impl<T: Element> Live<T> {
             bytes_written: of(&self.figures.blocks_written) * block_bytes,
             updates: of(&self.figures.updates),
             comparisons: of(&self.figures.comparisons),
+            prune_ns: of(&self.figures.prune_ns),
             checkpoints: of(&self.figures.checkpoints),
             lists_repaired: of(&self.figures.lists_repaired),
             decided_again: of(&self.figures.decided_again),

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Figures {
     pub(crate) updates: AtomicU64,
     pub(crate) comparisons: AtomicU64,
+    pub(crate) prune_ns: AtomicU64,
     pub(crate) checkpoints: AtomicU64,
     pub(crate) blocks_written: AtomicU64,
     pub(crate) lists_repaired: AtomicU64,
@@ -48,6 +49,8 @@ pub struct LiveFigures {
     pub updates: u64,
     /// Comparisons of prunes.
     pub comparisons: u64,
+    /// Time in which inserts were linked (RobustPrune, and DeltaPrune of the lists they join), in nanoseconds.
+    pub prune_ns: u64,
     /// Checkpoints.
     pub checkpoints: u64,
     /// Lists that lost a deleted neighbour.

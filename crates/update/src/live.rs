@@ -9,6 +9,7 @@ use crate::key_map::KeyMap;
 use crate::operation::Operation;
 use crate::pages::{Pages, PagesPlace};
 use crate::params::LinkParams;
+use crate::repair::RepairPolicy;
 use crate::root::{Portion, Root};
 use crate::wal::{Durability, Lsn, Wal, WalOptions};
 use crate::writer::{NewNode, Writer};
@@ -55,6 +56,8 @@ pub struct LiveOptions {
     /// Blocks that a checkpoint writes before it switches tables: what they took is free for the next ones, so that the
     /// file need not hold everything twice. 0: an eighth of all.
     pub portion_blocks: u32,
+    /// What of a deleted node's neighbours takes its place in a list.
+    pub repair: RepairPolicy,
     /// Memory that a repair may take to find out what can no longer be reached, usually [`REPAIR_BYTES`](crate::REPAIR_BYTES).
     /// With less than the lists of all nodes take, only nodes that no list names are found.
     pub repair_bytes: usize,

@@ -1,5 +1,7 @@
-//! After the deleted have gone, every node that is left is still reached.
+//! After lists have been written anew, every node that is left is still reached.
 //!
+//! Where nobody dies, lists change only if they had become too long; whom they give up is named by a neighbour. When the
+//! deleted go, every list changes.
 //! Where the new lists fit into memory, what cannot be reached from where searches begin is found out by walking them.
 //! Else only nodes that no list names are found. A node X that is not reached joins the list of one that is: where that
 //! is full, X takes the place of some V and names V itself, so that nothing else is lost.
@@ -11,6 +13,7 @@ use gleann_graph::EmbeddedRows;
 use gleann_search::NodeState;
 use gleann_storage::{Area, LogicalBlock, Record, replace_list};
 use gleann_vector::{Element, NodeId};
+use parking_lot::Mutex;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -21,8 +24,8 @@ const LOOKED_AT: usize = 256;
 
 /// What is remembered of the lists that a pass writes.
 pub(crate) enum Reach {
-    /// Nothing.
-    Off,
+    /// Who had to leave the lists that had become too long, as (owner, member): all that changes where nobody dies.
+    Cut(Mutex<Vec<(u32, u32)>>),
     /// The lists.
     Lists(Vec<OnceLock<Box<[u32]>>>),
     /// How many lists name each node, as far as it matters: none, one, more.
@@ -41,10 +44,17 @@ impl Reach {
         }
     }
 
+    /// Takes who has left the list of a node for want of room.
+    pub(crate) fn take_cut(&self, node: u32, left: impl Iterator<Item = u32>) {
+        if let Self::Cut(cut) = self {
+            cut.lock().extend(left.map(|member| (node, member)));
+        }
+    }
+
     /// Takes the list of a node, once.
     pub(crate) fn take(&self, node: u32, list: &[u32]) {
         match self {
-            Self::Off => {}
+            Self::Cut(_) => {}
             Self::Lists(lists) => lists[node as usize].set(list.into()).expect("a list is written once"),
             Self::Degrees(degrees) => list.iter().for_each(|&id| count(degrees, id)),
         }
@@ -104,7 +114,13 @@ impl<T: Element> Rewriter<'_, T> {
         let live = |&id: &u32| self.states[id as usize] == NodeState::Live;
         let nodes = (0..self.states.len() as u32).filter(live);
         match reach {
-            Reach::Off => {}
+            Reach::Cut(cut) => {
+                let mut cut = cut.into_inner();
+                cut.sort_unstable();
+                for (owner, member) in cut {
+                    self.lead_around(owner, member, commit)?;
+                }
+            }
             Reach::Lists(lists) => {
                 let lists = lists.into_iter().map(|list| list.into_inner().unwrap_or_default()).collect();
                 let reached = vec![false; self.states.len()];
@@ -134,6 +150,37 @@ impl<T: Element> Rewriter<'_, T> {
                     let leader = own.first().copied().unwrap_or(entry);
                     self.attach((leader, node), commit, |id| of(id) > 1)?;
                     count(&degrees, node);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sees to it that a neighbour of `owner` names `member`, so that what was reached over the edge that is cut still is.
+    fn lead_around(&self, owner: u32, member: u32, commit: &mut Commit) -> Result<(), UpdateError> {
+        let mut block = vec![0; self.layout().block_bytes()];
+        let mut lists = Vec::new();
+        for neighbour in self.written_list(owner, commit, &mut block)? {
+            let list = self.written_list(neighbour, commit, &mut block)?;
+            if list.contains(&member) {
+                return Ok(());
+            }
+            lists.push((neighbour, list));
+        }
+        lists.retain(|&(neighbour, _)| neighbour != member);
+        if let Some((neighbour, list)) =
+            lists.iter_mut().find(|(_, list)| list.len() < self.layout().degree())
+        {
+            list.push(member);
+            return self.write_list((*neighbour, list), commit, &mut block);
+        }
+        // In a full list somebody makes room whom another of the list names.
+        for (neighbour, mut list) in lists {
+            for at in 0..list.len() {
+                let others = self.written_list(list[at], commit, &mut block)?;
+                if let Some(spare) = (0..list.len()).rfind(|&to| to != at && others.contains(&list[to])) {
+                    list[spare] = member;
+                    return self.write_list((neighbour, &list), commit, &mut block);
                 }
             }
         }

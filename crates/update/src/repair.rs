@@ -21,6 +21,36 @@ pub enum RepairPolicy {
     },
 }
 
+impl RepairPolicy {
+    /// The nearest two of each, as measured (docs/design/updates.md).
+    pub const NEAREST: RepairPolicy = RepairPolicy::Nearest { per_dead: 2 };
+}
+
+impl std::fmt::Display for RepairPolicy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            RepairPolicy::All => f.pad("all"),
+            RepairPolicy::Nearest { per_dead } => f.pad(&format!("nearest:{per_dead}")),
+        }
+    }
+}
+
+impl std::str::FromStr for RepairPolicy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let policy = match (text, text.strip_prefix("nearest:").map(str::parse)) {
+            ("all", _) => Some(RepairPolicy::All),
+            ("nearest", _) => Some(RepairPolicy::NEAREST),
+            (_, Some(Ok(per_dead))) if per_dead > 0 => Some(RepairPolicy::Nearest { per_dead }),
+            _ => None,
+        };
+        policy.ok_or_else(|| {
+            format!("repair `{text}` is not understood; expected `all`, `nearest` or `nearest:N`")
+        })
+    }
+}
+
 /// How lists are repaired.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RepairParams {

@@ -8,7 +8,7 @@ use crate::linking::Joining;
 use crate::live::Live;
 use crate::pages::Commit;
 use crate::reach::Reach;
-use crate::repair::{RepairJob, RepairParams, RepairPolicy, RepairSource};
+use crate::repair::{RepairJob, RepairParams, RepairSource};
 use gleann_graph::PruneParams;
 use gleann_lios::run_to_end;
 use gleann_quant::Codebook;
@@ -18,14 +18,13 @@ use gleann_storage::{
 };
 use gleann_vector::{Element, NodeId};
 use hashbrown::HashMap;
+use parking_lot::Mutex;
 use rayon::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Blocks that are computed, then written, at a time.
 const BLOCKS_AT_ONCE: usize = 512;
-/// For every deleted neighbour so many of its own are looked at (docs/design/updates.md).
-const PER_DEAD: usize = 6;
 
 /// One pass.
 pub(crate) struct Rewriter<'a, T: Element> {
@@ -127,7 +126,7 @@ impl<T: Element> Rewriter<'_, T> {
         let reach = if self.repair {
             Reach::new(&self.states, self.layout().degree(), self.live.options.repair_bytes)
         } else {
-            Reach::Off
+            Reach::Cut(Mutex::default())
         };
         let entry = self.entry_without(&dead);
         let mut since_switch = 0;
@@ -201,7 +200,7 @@ impl<T: Element> Rewriter<'_, T> {
             max_candidates: link.candidates.max(2 * link.degree),
             saturate: true,
         };
-        let params = RepairParams { prune, policy: RepairPolicy::Nearest { per_dead: PER_DEAD } };
+        let params = RepairParams { prune, policy: self.live.options.repair };
         let survivors = Survivors { dead, nodes: &self.nodes, codebook: self.live.codebook() };
         Scratch {
             job: RepairJob::new(survivors, self.live.space, params),
@@ -381,6 +380,7 @@ impl<T: Element> Rewriter<'_, T> {
             let lost = job.result().len() < list.len() || job.result() != &list[..];
             Figures::add(&self.live.figures.lists_repaired, u64::from(lost));
             Figures::add(&self.live.figures.comparisons, job.comparisons());
+            reach.take_cut(id, list.iter().copied().filter(|member| !job.result().contains(member)));
             list.clear();
             list.extend_from_slice(job.result());
         }

@@ -68,6 +68,7 @@ pub(crate) fn open_live<T: Element>(
         overlay_bytes: updates.memory,
         buffer_vectors: updates.buffer_vectors.max(1),
         portion_blocks: 0,
+        repair: updates.repair,
         repair_bytes: REPAIR_BYTES,
         segment_bytes: SEGMENT_BYTES,
     };
@@ -91,16 +92,18 @@ impl<T: Element> LiveOpening<T> {
         let disks = file.try_clone().and_then(|file| Disks::new(file, cache));
         let disks = disks.map_err(|error| failed(error.to_string()))?;
         let disks = Arc::new(disks);
+        let cpu = Arc::new(UpdateCpu::new(2 * count));
         let keeper = Keeper {
             live: live.clone(),
             disks: disks.clone(),
             threads,
             consolidate_share: options.consolidate_share,
+            cpu: cpu.clone(),
+            workers: count,
         };
         let keeper = Arc::new(keeper);
         let (jobs, intake) = flume::bounded(count * options.in_flight.max(1) * QUEUED);
         let (nudge, nudges) = flume::bounded(1);
-        let cpu = Arc::new(UpdateCpu::new(count));
         let mut updates = Updates {
             live: live.clone(),
             jobs: Some(jobs),

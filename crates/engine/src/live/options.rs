@@ -1,6 +1,6 @@
 //! How an open index takes updates.
 
-use gleann_update::Durability;
+use gleann_update::{Durability, RepairPolicy};
 use std::time::Duration;
 
 /// How an open live index takes updates. Of no meaning to a static one.
@@ -26,6 +26,8 @@ pub struct UpdateOptions {
     /// Vectors of an index that began empty from which on a graph is built of them, in the background: until then they are
     /// in the temporary index, by whatever backend.
     pub bootstrap: u64,
+    /// What of a deleted node's neighbours takes its place in the lists that name it.
+    pub repair: RepairPolicy,
     /// Once deleted nodes are this share of all, their places are freed in the background; 1 or more: never unasked.
     pub consolidate_share: f64,
 }
@@ -44,6 +46,7 @@ impl Default for UpdateOptions {
             cache: 256 << 20,
             buffer_vectors: 30_000,
             bootstrap: 10_000,
+            repair: RepairPolicy::NEAREST,
             consolidate_share: 0.1,
         }
     }

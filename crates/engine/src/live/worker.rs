@@ -83,19 +83,24 @@ pub(crate) struct Keeper<T: Element> {
     pub(crate) disks: Arc<Disks>,
     pub(crate) threads: rayon::ThreadPool,
     pub(crate) consolidate_share: f64,
+    pub(crate) cpu: Arc<UpdateCpu>,
+    /// Threads that run inserts, which come first among those whose time is noted.
+    pub(crate) workers: usize,
 }
 
 impl<T: Element> Keeper<T> {
     /// Makes a checkpoint; a buffered index merges.
     pub(crate) fn rewrite(&self, rewrite: Rewrite) -> Result<(), UpdateError> {
-        self.threads.install(|| {
+        let rewritten = self.threads.install(|| {
             // What is buffered in an index of direct inserts came while it was built anew.
             if self.live.is_buffered() || self.live.has_buffers() {
                 self.live.merge(&|| self.disks.open(), &WallClock::start())
             } else {
                 self.live.checkpoint(rewrite)
             }
-        })
+        });
+        self.threads.broadcast(|thread| self.cpu.note(self.workers + thread.index()));
+        rewritten
     }
 
     /// What is due.

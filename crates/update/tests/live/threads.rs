@@ -246,6 +246,6 @@ impl Drop for Stop<'_> {
 
 #[test]
 fn everybody_at_once() {
-    run(Backend::Odin, Duration::from_millis(1500));
-    run(Backend::Fresh, Duration::from_millis(1000));
+    run(Backend::Odin, Duration::from_millis(1200));
+    run(Backend::Fresh, Duration::from_millis(800));
 }

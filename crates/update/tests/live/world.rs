@@ -9,7 +9,7 @@ use gleann_storage::{
 };
 use gleann_update::{
     Adopted, Backend, Committed, Durability, InsertJob, LinkParams, Live, LiveOptions, LiveParts, Outcome,
-    Rewrite, Runner, UpdateError, adopt,
+    RepairPolicy, Rewrite, Runner, UpdateError, adopt,
 };
 use gleann_vector::{Element, ElementType, Matrix, Metric, Silent};
 use std::path::Path;
@@ -139,6 +139,7 @@ pub fn options(durability: Durability) -> LiveOptions {
         overlay_bytes: 1 << 20,
         buffer_vectors: 40,
         portion_blocks: 2,
+        repair: RepairPolicy::NEAREST,
         repair_bytes: 1 << 20,
         segment_bytes: 4096,
     }
