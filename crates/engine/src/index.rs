@@ -88,7 +88,7 @@ impl Index {
     /// let place = tempfile::tempdir()?;
     /// let dir = place.path().join("words.index");
     /// let options = BuildOptions { degree: 16, build_list: 32, pq_bytes: 2, ..BuildOptions::default() };
-    /// Index::create(&dir, (ElementType::F32, 2), &options, Backend::Odin)?;
+    /// Index::create(&dir, ElementType::F32, 2, &options, Backend::Odin)?;
     ///
     /// let index = Index::open(&dir, OpenOptions::default())?;
     /// assert_eq!(index.insert(7, &[0.5f32, 1.0])?, Insert::Inserted);
@@ -107,11 +107,12 @@ impl Index {
     /// The options cannot be, the directory is not empty, or the system refused.
     pub fn create(
         dir: impl AsRef<Path>,
-        vectors: (ElementType, usize),
+        element: ElementType,
+        dim: usize,
         options: &BuildOptions,
         backend: Backend,
     ) -> Result<(), CreateError> {
-        create(dir.as_ref(), vectors, options, backend)
+        create(dir.as_ref(), (element, dim), options, backend)
     }
 
     /// What the index was and how it is read, as of its opening.

@@ -67,12 +67,10 @@ pub use member_writer::MemberWriter;
 pub use node_reader::NodeReader;
 pub use packing::{Packing, UnknownPacking};
 pub use page_io::{PageIo, RawCompletion, RawRead};
-pub use page_table::{
-    Area, BlockSet, ExpectedPageTable, LogicalBlock, PAGE_TABLE_NAME, PageTable, StoredPageTable,
-};
-pub use posting::{
-    MAX_POSTING_PAGES, Posting, PostingError, PostingLayout, PostingLayoutError, encode_posting,
-};
+pub use page_table::{Area, BlockSet, ExpectedPageTable, LogicalBlock};
+pub use page_table::{PAGE_TABLE_NAME, PageTable, StoredPageTable};
+pub use posting::{MAX_POSTING_PAGES, Posting, encode_posting};
+pub use posting::{PostingError, PostingLayout, PostingLayoutError};
 pub use posting_file::{PostingFile, write_postings};
 pub use reader::{BlockRead, BlockReader, Deliver, ReadCause, ReadError, ReadTarget};
 pub use record::{NewRecord, Record, RecordError, encode_record, is_vacant, replace_list, vacate_record};

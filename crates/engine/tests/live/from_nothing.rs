@@ -18,7 +18,7 @@ fn an_index_of_nothing_takes_vectors_and_becomes_a_graph() {
         let mem_graph =
             Some(MemGraphOptions { share: 0.05, degree: 8, list: 16, ..MemGraphOptions::default() });
         let build = BuildOptions { mem_graph, ..small_options(metric, DIM) };
-        Index::create(&path, (ElementType::F32, DIM), &build, backend).unwrap();
+        Index::create(&path, ElementType::F32, DIM, &build, backend).unwrap();
         assert_eq!(check_index(&path, &Silent).unwrap().problems, []);
         let mut model = Model::<f32>(BTreeMap::new());
         let vectors = new_vectors::<f32>(300, 3);
@@ -81,7 +81,7 @@ fn a_graph_is_built_in_the_background_once_there_are_vectors_enough() {
     for backend in BACKENDS {
         let dir = disk_dir();
         let path = dir.path().join("index");
-        Index::create(&path, (ElementType::U8, DIM), &small_options(Metric::L2, DIM), backend).unwrap();
+        Index::create(&path, ElementType::U8, DIM, &small_options(Metric::L2, DIM), backend).unwrap();
         let updates =
             UpdateOptions { bootstrap: 300, durability: Durability::None, ..UpdateOptions::default() };
         let index = Index::open(&path, OpenOptions { updates, ..options(EngineChoice::Auto) }).unwrap();
@@ -121,12 +121,12 @@ fn what_cannot_be_created_is_refused() {
     let path = dir.path().join("index");
     let good = small_options(Metric::L2, DIM);
     let refused = |dim, options: &BuildOptions| {
-        Index::create(&path, (ElementType::F32, dim), options, Backend::Odin).unwrap_err()
+        Index::create(&path, ElementType::F32, dim, options, Backend::Odin).unwrap_err()
     };
     let record = BuildOptions { codes: CodePlacement::Record, ..good.clone() };
     assert!(matches!(refused(DIM, &record), CreateError::Live(_)));
     assert!(matches!(refused(0, &good), CreateError::Build(_)));
     assert!(matches!(refused(4, &BuildOptions { pq_bytes: 5, ..good.clone() }), CreateError::Build(_)));
-    Index::create(&path, (ElementType::F32, DIM), &good, Backend::Odin).unwrap();
+    Index::create(&path, ElementType::F32, DIM, &good, Backend::Odin).unwrap();
     assert!(matches!(refused(DIM, &good), CreateError::Build(_)), "it is there already");
 }
