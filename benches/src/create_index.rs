@@ -62,7 +62,7 @@ pub fn run(args: CreateArgs) -> Result<()> {
         memory_budget: args.memory_budget,
         ..BuildOptions::default()
     };
-    Index::create(&args.out, (args.element, args.dim), &build, args.backend)?;
+    Index::create(&args.out, args.element, args.dim, &build, args.backend)?;
     println!(
         "{}: an empty index of {} × {}, {}, backend {}; `cargo xtask update` fills it",
         args.out.display(),

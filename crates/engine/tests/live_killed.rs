@@ -3,11 +3,13 @@
 //! The child is this test itself. It prints a line for every operation that was acknowledged; a line that was printed whole
 //! was acknowledged before the kill.
 
+#![allow(clippy::unwrap_used)] // the helpers of a test may fail the test
+
 mod support;
 
 use gleann::{
-    Backend, Delete, Durability, Index, Metric, OpenOptions, SearchOptions, UpdateOptions, Upsert, check_index,
-    make_live,
+    Backend, Delete, Durability, Index, Metric, OpenOptions, SearchOptions, UpdateOptions, Upsert,
+    check_index, make_live,
 };
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
