@@ -30,6 +30,9 @@ use std::sync::Arc;
 /// About how many vertices a search expands on its way to the query's neighbourhood, beside those in its pool.
 const APPROACH_HOPS: usize = 20;
 
+/// Results that a search of a changing index keeps beyond those asked for.
+const SPARE_RESULTS: usize = 8;
+
 /// Where a candidate stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
@@ -200,7 +203,9 @@ impl Traversal {
         self.nodes = index.nodes;
         self.look(changes, query, list);
         self.pool.reset(list);
-        self.nearest.reset(k.min(self.nodes as usize));
+        // Some of what is found may be deleted before the search ends.
+        let spare = if self.view.is_some() { SPARE_RESULTS } else { 0 };
+        self.nearest.reset((k + spare).min(self.nodes as usize));
         self.width = RunningWidth::new(options.width, options.kind);
         self.options = *options;
         self.stats = QueryStats::default();
