@@ -5,6 +5,9 @@ use gleann::Key;
 use gleann_vector::read_keys;
 use std::path::Path;
 
+/// Keys of one range: 2 GiB of them.
+const MOST_KEYS: u64 = 1 << 28;
+
 /// Reads keys: a file (`.u64bin`, or text with one number a line), or numbers and half-open ranges such as `3,10..20`.
 ///
 /// # Errors
@@ -25,6 +28,8 @@ pub fn keys_of(text: &str) -> Result<Vec<Key>> {
             format!("`{text}`: no such file, and `{part}` is no key; expected a file of keys, or keys such as 3,10..20")
         })?;
         ensure!(!range.is_empty(), "`{part}`: nothing between {} and {}", range.start, range.end);
+        let count = range.end - range.start;
+        ensure!(count <= MOST_KEYS, "`{part}` are {count} keys; expected at most {MOST_KEYS} at a time");
         keys.extend(range);
     }
     let mut sorted = keys.clone();
@@ -65,6 +70,7 @@ mod tests {
             ("0..3,2", "key 2"),
             ("keys.txt", "no such file"),
             ("-1", "`-1`"),
+            ("0..18446744073709551615", "at most"),
         ] {
             let error = format!("{:#}", keys_of(wrong).unwrap_err());
             assert!(error.contains(part), "{wrong}: {error}");

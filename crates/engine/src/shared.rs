@@ -42,12 +42,15 @@ impl Shared {
         let (lock, current, directory) = if IndexDirectory::is_live(dir) {
             let lock = DirectoryLock::take(dir)?;
             let current = Generation::current(dir)?;
-            remove_leftovers(dir, current)?;
             (Some(lock), current, IndexDirectory::open_live(dir)?)
         } else {
             (None, Generation(0), IndexDirectory::open(dir)?)
         };
         let (generation, info) = OpenGeneration::open(dir, (current, &directory), &options)?;
+        // Only now: what `CURRENT` names is whole, so nothing else can be the index.
+        if lock.is_some() {
+            remove_leftovers(dir, current)?;
+        }
         let bootstrap = AtomicU64::new(options.updates.bootstrap.max(1));
         Ok(Self {
             info,

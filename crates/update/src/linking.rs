@@ -70,6 +70,7 @@ pub struct Linker {
     current: Vec<u32>,
     code: Vec<u8>,
     encoder: Encoder,
+    replaced: Option<u32>,
     list: Vec<u32>,
     joins: Vec<Join>,
     prune_comparisons: u64,
@@ -101,14 +102,22 @@ impl Linker {
             current: Vec::new(),
             code: vec![0; codebook.chunks()],
             encoder: Encoder::new(codebook),
+            replaced: None,
             list: Vec::new(),
             joins: Vec::new(),
             prune_comparisons: 0,
         }
     }
 
-    /// Begins to link `vector` into what its search has met.
-    pub fn start<T: Element>(&mut self, vector: &[T], harvest: &Harvest, codebook: &Codebook) {
+    /// Begins to link `vector` into what its search has met. Where it takes the place of the node `replaced`, it is linked as
+    /// if that were not there, which is often the nearest of all, and takes its place in lists too.
+    pub fn start<T: Element>(
+        &mut self,
+        (vector, replaced): (&[T], Option<u32>),
+        harvest: &Harvest,
+        codebook: &Codebook,
+    ) {
+        self.replaced = replaced;
         self.encoder.encode(codebook, vector, &mut self.code);
         self.list.clear();
         self.joins.clear();
@@ -135,7 +144,8 @@ impl Linker {
     /// The nearest live nodes that were met, each once.
     fn choose_candidates(&mut self, harvest: &Harvest) {
         let met = harvest.met();
-        let is_live = |node| harvest.view().is_none_or(|view| view.is_live(node));
+        let replaced = self.replaced;
+        let is_live = |node| Some(node) != replaced && harvest.view().is_none_or(|view| view.is_live(node));
         self.candidates.clear();
         self.candidates.extend((0..met.len()).filter(|&position| is_live(met[position].node)));
         let key = |position: usize| (met[position].distance, met[position].node);
@@ -222,6 +232,9 @@ impl Linker {
             return Some(Verdict::Room);
         }
         current_list((harvest, position), overlays, degree, &mut self.current);
+        if let Some(old) = self.replaced.filter(|old| self.current.contains(old)) {
+            return Some(Verdict::Instead(old));
+        }
         if self.current.len() < degree {
             return Some(Verdict::Room);
         }

@@ -7,7 +7,7 @@
 
 use crate::areas::write_areas;
 use crate::buffer::Buffer;
-use crate::checkpoint::Frozen;
+use crate::checkpoint::{Frozen, Rewrite};
 use crate::direct::{Committed, Linked, Outcome};
 use crate::error::UpdateError;
 use crate::figures::Figures;
@@ -27,6 +27,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+/// Share of deleted nodes from which on they go before others come.
+const DEAD_FIRST: f64 = 0.1;
 /// Vectors that one thread of a merge links at a time.
 const IN_FLIGHT: usize = 8;
 const MAX_WAIT: Duration = Duration::from_millis(1);
@@ -59,6 +61,10 @@ impl<T: Element> Live<T> {
         disk: &(dyn Fn() -> io::Result<Io> + Sync),
         clock: &C,
     ) -> Result<(), UpdateError> {
+        // Deleted nodes take places in the pools of searches, and are no neighbours: where there are many, they go first.
+        if self.dead_share() >= DEAD_FIRST {
+            self.checkpoint(Rewrite::Repaired)?;
+        }
         let _turn = self.maintenance.lock();
         let (mut frozen, buffers) = self.freeze(true, false)?;
         let merging = Arc::new(Merging::new(self, &frozen));

@@ -48,7 +48,8 @@ impl Placement {
         }
         let per_block = self.layout.records_per_block();
         let spare = OPEN_BLOCKS * (per_block - 1) + self.places as usize / SPARE;
-        if self.count < spare
+        if !neighbours.is_empty()
+            && self.count < spare
             && let Some(block) = self.open_block()
         {
             return self.take_from(block);

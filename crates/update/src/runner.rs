@@ -120,7 +120,8 @@ impl<T: Element, Io: PageIo, C: Clock, J> Runner<T, Io, C, J> {
     fn link(&mut self, linked: &Linked<'_, T>) -> Inserted {
         let Self { live, inserts, linker, driver, .. } = self;
         let (before, began) = (linker.comparisons(), driver.now_ns());
-        linker.start(linked.vector, linked.harvest, live.codebook());
+        let replaced = if linked.replace { live.writer.lock().node_of(linked.key) } else { None };
+        linker.start((linked.vector, replaced), linked.harvest, live.codebook());
         while linker.step::<T>(linked.harvest, live.codebook(), &mut || false) == Step::More {}
         Figures::add(&live.figures.prune_ns, driver.now_ns() - began);
         let outcome = inserts.commit(linker, linked);

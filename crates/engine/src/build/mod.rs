@@ -50,6 +50,7 @@ pub(crate) use report::read_report;
 pub use report::{BuildReport, PhaseReport};
 pub(crate) use run::{ADJACENCY, Run, run_given};
 pub use run::{build, build_from_rows};
+pub(crate) use scan::LIMIT as LARGEST_COMPONENT;
 pub(crate) use spann::read_spann_report;
 pub use spann::{SpannOptions, SpannPlan, SpannReport, build_spann, build_spann_from_rows};
 pub(crate) use threads::thread_pool;

@@ -6,7 +6,7 @@ use gleann_vector::{ContentHash, Element, ElementType, Fingerprint, Key, Progres
 use std::sync::Mutex;
 
 /// Largest magnitude of a component: beyond it, squared distances overflow f32 in 8192 dimensions.
-const LIMIT: f32 = 1e16;
+pub(crate) const LIMIT: f32 = 1e16;
 
 /// Why a scan ended early.
 pub(crate) enum Stop {

@@ -1,5 +1,6 @@
 //! The side of an open index that takes updates, callable from any thread.
 
+use crate::build::LARGEST_COMPONENT;
 use crate::generation::OpenGeneration;
 use crate::live::compact::compact;
 use crate::live::stats::{LiveStats, UpdateCpu};
@@ -89,7 +90,16 @@ impl<T: Element> Updates<T> {
         if vector.len() != dim {
             return Err(wrong(format!("it has {} dimensions, the index has {dim}", vector.len())));
         }
-        check_finite(vector, dim, 0).map_err(|error| wrong(error.to_string()))
+        check_finite(vector, dim, 0).map_err(|error| wrong(error.to_string()))?;
+        match vector.iter().position(|x| x.to_f32().abs() > LARGEST_COMPONENT) {
+            None => Ok(()),
+            // As in a build, which a compaction of the index is.
+            Some(at) => Err(wrong(format!(
+                "component {at} is {}, expected at most 1e16 in magnitude, beyond which squared distances overflow: \
+                 scale the data down",
+                vector[at].to_f32()
+            ))),
+        }
     }
 
     fn send(&self, key: u64, vector: &[T], replace: bool) -> Result<flume::Receiver<Inserted>, UpdateError> {

@@ -12,3 +12,4 @@ mod from_nothing;
 mod model;
 mod snapshots;
 mod updates;
+mod upserts;
