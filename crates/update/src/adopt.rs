@@ -5,6 +5,7 @@ use crate::backend::Backend;
 use crate::error::UpdateError;
 use crate::pages::{Pages, PagesPlace, TABLE_NAME};
 use crate::root::{Portion, Root};
+use crate::wal::Lsn;
 use gleann_quant::Codes;
 use gleann_search::{NodeState, NodeTable};
 use gleann_storage::{
@@ -67,6 +68,7 @@ pub fn adopt<T: Element>(adopted: &Adopted<'_>, backend: Backend) -> Result<(), 
         entry: adopted.entry,
         first_segment: 1,
         max_norm,
+        graph: Lsn(0),
         written: Portion::default(),
         states,
     };

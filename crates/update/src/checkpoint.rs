@@ -13,7 +13,6 @@ use crate::areas::write_areas;
 use crate::buffer::Buffer;
 use crate::error::UpdateError;
 use crate::figures::Figures;
-use crate::linking::Joining;
 use crate::live::Live;
 use crate::pages::Commit;
 use crate::rewrite::{Rewriter, Rewritten, Switched};
@@ -21,11 +20,10 @@ use crate::root::{Portion, Root};
 use crate::wal::Lsn;
 use crate::writer::{Held, Writer};
 use gleann_search::{NodeState, NodeTable, Overlay, Written};
-use gleann_storage::PageTable;
+use gleann_storage::{Area, PageTable};
 use gleann_vector::Element;
 use hashbrown::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Portions of a checkpoint, and the fewest blocks of one.
 const PORTIONS: u32 = 8;
@@ -52,7 +50,16 @@ pub(crate) struct Frozen {
     pub(crate) last_segment: u64,
     /// The last record of the log that is part of the checkpoint.
     pub(crate) lsn: Lsn,
+    /// The last that is in the blocks as of the checkpoint before.
+    pub(crate) last_graph: Lsn,
     pub(crate) written: Written,
+}
+
+/// A table that is on the disk, and not yet in force.
+pub(crate) struct Sealed {
+    table: Arc<PageTable>,
+    entry: Option<u32>,
+    gone: Vec<u32>,
 }
 
 /// Temporary indexes, oldest first.
@@ -77,43 +84,44 @@ impl<T: Element> Live<T> {
     /// Steps 2 to 4.
     fn write_out(&self, frozen: &mut Frozen, repair: bool) -> Result<(), UpdateError> {
         let portion = if repair { None } else { self.portion(frozen) };
-        let mut rewriter = Rewriter {
-            live: self,
-            // Held by nobody else, so that what a portion replaces is free for the next.
-            table: std::mem::take(&mut frozen.table),
-            frozen: frozen.overlays.clone(),
-            joining: Joining::DeltaPrune,
-            nodes: frozen.nodes.clone(),
-            states: frozen.states.clone(),
-            entry: frozen.entry,
-            repair,
-            written: frozen.written,
-            portion,
-            shortened: AtomicBool::new(false),
-        };
-        let commit = self.pages.begin()?;
+        let mut rewriter = Rewriter { repair, portion, ..Rewriter::of(self, frozen) };
         let mut switch = |portion: Switched<'_>| self.switch_portion(frozen, portion);
-        let Rewritten { mut commit, gone, entry } = rewriter.run(commit, &mut switch)?;
-        let table = rewriter.table.clone();
-        drop(rewriter);
-        let new: Vec<u32> = frozen.overlays.iter().flat_map(|overlay| overlay.new_nodes()).collect();
-        let places = self.places_of(commit.blocks(gleann_storage::Area::Records));
+        let rewritten = rewriter.run(self.pages.begin()?, &mut switch)?;
+        let sealed = self.seal(frozen, &rewriter, rewritten, |_| ())?;
+        let mut writer = self.writer.lock();
+        self.bring_into_force(&mut writer, frozen, (&rewriter.table, sealed));
+        writer.publish();
+        Ok(())
+    }
+
+    /// Step 3: what belongs to the records that a pass has written, and the table. `amend` has the last word on what each
+    /// place holds.
+    pub(crate) fn seal(
+        &self,
+        frozen: &Frozen,
+        rewriter: &Rewriter<'_, T>,
+        rewritten: Rewritten,
+        amend: impl FnOnce(&mut [NodeState]),
+    ) -> Result<Sealed, UpdateError> {
+        let Rewritten { mut commit, gone, entry } = rewritten;
+        let new: Vec<u32> = rewriter.frozen.iter().flat_map(|overlay| overlay.new_nodes()).collect();
+        let places = self.places_of(commit.blocks(Area::Records));
         let mut block = vec![0; self.index.layout.block_bytes()];
-        write_areas(&mut commit, (&frozen.nodes, &frozen.states), (&new, places), &mut block)?;
-        let states = self.states_after(frozen, places, repair);
+        write_areas(&mut commit, (&rewriter.nodes, &rewriter.states), (&new, places), &mut block)?;
+        let mut states = rewriter.states_after(places);
+        amend(&mut states);
         let root = Root {
             backend: self.backend,
             entry,
             first_segment: frozen.segment,
             max_norm: self.max_norm,
+            graph: frozen.lsn,
             written: Portion::default(),
             states,
         };
         // The states show what was done up to now, and nothing may last that the log does not know.
         self.wal.flush()?;
-        let new = commit.finish(&root.to_bytes())?;
-        self.publish_table(frozen, (&table, new), entry, gone);
-        Ok(())
+        Ok(Sealed { table: commit.finish(&root.to_bytes())?, entry, gone })
     }
 
     /// Blocks of a portion. Repairs are made all at once: half of them may cut off what only deleted nodes lead to. Nor are
@@ -142,6 +150,7 @@ impl<T: Element> Live<T> {
             entry: entry.filter(|&id| id < places && !is_new(id)),
             first_segment: frozen.last_segment,
             max_norm: self.max_norm,
+            graph: frozen.last_graph,
             written: Portion { nodes, lsn: frozen.lsn },
             states: (0..places).map(state).collect(),
         };
@@ -190,7 +199,9 @@ impl<T: Element> Live<T> {
         let states = (0..places).map(|id| nodes.state(id)).collect();
         let (table, entry) = (writer.view.table.clone(), writer.view.entry);
         let (lsn, written) = (self.wal.last_lsn(), writer.view.written);
-        let frozen = Frozen { overlays, table, nodes, states, entry, segment, last_segment, lsn, written };
+        let last_graph = writer.graph;
+        let frozen =
+            Frozen { overlays, table, nodes, states, entry, segment, last_segment, lsn, last_graph, written };
         Ok((frozen, buffers))
     }
 
@@ -198,38 +209,27 @@ impl<T: Element> Live<T> {
         blocks * self.index.layout.records_per_block() as u32
     }
 
-    /// What each place holds once the checkpoint stands. What was taken since it began is not part of it; what was
-    /// deleted since may be.
-    pub(crate) fn states_after(&self, frozen: &Frozen, places: u32, repair: bool) -> Vec<NodeState> {
-        let state = |id: u32| match frozen.states.get(id as usize) {
-            None | Some(NodeState::Free) => NodeState::Free,
-            Some(NodeState::Dead) if repair => NodeState::Free,
-            Some(_) => frozen.nodes.state(id),
-        };
-        (0..places).map(state).collect()
-    }
-
-    /// Step 4.
-    fn publish_table(
+    /// Step 4: the table and what came with it is what searches find once the writer publishes it. `old` is the table that
+    /// the pass has read by.
+    pub(crate) fn bring_into_force(
         &self,
+        writer: &mut Writer<T>,
         frozen: &Frozen,
-        (old, table): (&Arc<PageTable>, Arc<PageTable>),
-        entry: Option<u32>,
-        gone: Vec<u32>,
+        (old, sealed): (&Arc<PageTable>, Sealed),
     ) {
-        let mut writer = self.writer.lock();
         let is_frozen =
             |overlay: &Arc<Overlay>| frozen.overlays.iter().any(|other| Arc::ptr_eq(other, overlay));
         writer.view.overlays.retain(|overlay| !is_frozen(overlay));
         writer.view.written = Written::default();
         (self.before_switch)();
-        writer.view.table = table;
+        writer.view.table = sealed.table;
+        // Unless somebody has found another meanwhile.
         if writer.view.entry == frozen.entry {
-            writer.view.entry = entry;
+            writer.view.entry = sealed.entry;
         }
-        writer.free_places(old, gone);
+        writer.free_places(old, sealed.gone);
+        writer.graph = frozen.lsn;
         writer.repairing = false;
-        writer.publish();
     }
 }
 

@@ -141,6 +141,7 @@ impl<T: Element> Live<T> {
         let version = Version { view: Arc::new(view.clone()), unmerged: SmallVec::new() };
         let changes = Arc::new(Changes::new(version));
         let mut writer = Writer::new(layout, view, keys, changes.clone());
+        writer.graph = root.graph;
         let space = PruneSpace::new(metric, layout.dim(), root.max_norm);
         let wal_options = WalOptions {
             id: id.0,
@@ -158,6 +159,7 @@ impl<T: Element> Live<T> {
             code: vec![0; codebook.chunks()],
             encoder: Encoder::new(&codebook),
             new_buffer: &new_buffer,
+            graph: root.graph,
             written: root.written,
         };
         let wal = Wal::open(volume.clone(), wal_options, &mut |lsn, record| {
@@ -347,6 +349,7 @@ struct Replay<'a, T: Element> {
     code: Vec<u8>,
     encoder: Encoder,
     new_buffer: &'a dyn Fn() -> Buffer<T>,
+    graph: Lsn,
     written: Portion,
 }
 
@@ -356,6 +359,10 @@ impl<T: Element> Replay<'_, T> {
         let vector_bytes = self.layout.dim() * size_of::<T>();
         let operation = Operation::decode(record, vector_bytes)
             .ok_or_else(|| format!("a record of {} bytes is no operation of this index", record.len()))?;
+        if lsn <= self.graph {
+            self.apply_to_buffers(&operation);
+            return Ok(());
+        }
         match operation {
             Operation::Delete { key } => {
                 self.writer.remove(key);
@@ -372,6 +379,17 @@ impl<T: Element> Replay<'_, T> {
                 links.retain(|&(id, _)| lsn > last || id >= nodes);
                 self.insert(&NewNode { key, node, list: &list, links: &links, vector, code: &[] })
             }
+        }
+    }
+
+    /// An operation that is in the blocks as far as it is about the graph.
+    fn apply_to_buffers(&mut self, operation: &Operation<'_>) {
+        let (Operation::Delete { key } | Operation::Put { key, .. } | Operation::Insert { key, .. }) =
+            *operation;
+        self.writer.remove_buffered(key);
+        if let Operation::Put { vector, .. } = operation {
+            let vector: Vec<T> = bytemuck::pod_collect_to_vec(vector);
+            self.writer.buffer(key, &vector, self.new_buffer);
         }
     }
 

@@ -5,7 +5,6 @@
 //! searches see it, vectors that are merged together are linked to each other as well. The delete phase and the patch phase
 //! are one pass over the blocks ([`Rewriter`]), in which full lists that gathered new neighbours are pruned.
 
-use crate::areas::write_areas;
 use crate::buffer::Buffer;
 use crate::checkpoint::{Frozen, Rewrite};
 use crate::direct::{Committed, Linked, Outcome};
@@ -13,18 +12,17 @@ use crate::error::UpdateError;
 use crate::figures::Figures;
 use crate::linking::{Joining, Linker, Verdict};
 use crate::live::Live;
-use crate::rewrite::{Rewriter, Rewritten};
-use crate::root::{Portion, Root};
+use crate::rewrite::Rewriter;
 use crate::runner::{InsertJob, Inserted, Inserts, Runner};
-use crate::writer::{Held, NewNode};
-use gleann_search::{Changes, Link, NodeState, Overlay, Turn, Version, View, Written};
-use gleann_storage::{Area, Clock, PageIo, PageTable};
+use crate::writer::{Held, NewNode, Writer};
+use gleann_search::{Changes, Link, NodeState, Overlay, Turn, Version, View};
+use gleann_storage::{Clock, PageIo, StorageError};
 use gleann_vector::Element;
 use parking_lot::Mutex;
 use smallvec::{SmallVec, smallvec};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Share of deleted nodes from which on they go before others come.
@@ -66,7 +64,7 @@ impl<T: Element> Live<T> {
             self.checkpoint(Rewrite::Repaired)?;
         }
         let _turn = self.maintenance.lock();
-        let (mut frozen, buffers) = self.freeze(true, false)?;
+        let (mut frozen, buffers) = self.freeze(true, true)?;
         let merging = Arc::new(Merging::new(self, &frozen));
         let moves = Mutex::new(Vec::new());
         let merged = self
@@ -98,10 +96,9 @@ impl<T: Element> Live<T> {
             for _ in 0..rayon::current_num_threads() {
                 scope.spawn(|_| {
                     let run = || {
-                        let disk = disk().map_err(|error| UpdateError::Damaged {
-                            path: self.pages.path().to_owned(),
-                            found: format!("it cannot be read to merge into it: {error}"),
-                        })?;
+                        let path = self.pages.path().to_owned();
+                        let disk =
+                            disk().map_err(|source| StorageError::Io { action: "opening", path, source })?;
                         let runner =
                             Runner::into(self.clone(), merging.clone(), (disk, clock.clone()), IN_FLIGHT);
                         merging.link_all(runner, (&all, &next), buffers, moves)
@@ -129,56 +126,37 @@ impl<T: Element> Live<T> {
         let end = moves.iter().map(|moved| moved.node as usize + 1).max().unwrap_or(0);
         frozen.states.resize(frozen.states.len().max(end), NodeState::Free);
         moves.iter().for_each(|moved| frozen.states[moved.node as usize] = NodeState::Live);
+        let overlays = frozen.overlays.iter().cloned().chain([merging.overlay.clone()]).collect();
         let mut rewriter = Rewriter {
-            live: self,
-            table: frozen.table.clone(),
-            frozen: frozen.overlays.iter().cloned().chain([merging.overlay.clone()]).collect(),
+            frozen: overlays,
             joining: Joining::Gather,
-            nodes: frozen.nodes.clone(),
-            states: frozen.states.clone(),
             entry: view.entry,
             repair: true,
-            written: frozen.written,
-            portion: None,
-            shortened: AtomicBool::new(false),
+            ..Rewriter::of(self, frozen)
         };
-        let commit = self.pages.begin()?;
-        let Rewritten { mut commit, gone, entry } =
-            rewriter.run(commit, &mut |portion| Ok(portion.commit))?;
-        let new: Vec<u32> = rewriter.frozen.iter().flat_map(|overlay| overlay.new_nodes()).collect();
-        let places = self.places_of(commit.blocks(Area::Records));
-        let mut block = vec![0; self.index.layout.block_bytes()];
-        write_areas(&mut commit, (&frozen.nodes, &frozen.states), (&new, places), &mut block)?;
-        let mut states = self.states_after(frozen, places, true);
-        for moved in moves {
-            if !buffers[moved.buffer].index().is_live(moved.slot) {
-                states[moved.node as usize] = NodeState::Dead;
+        let rewritten = rewriter.run(self.pages.begin()?, &mut |portion| Ok(portion.commit))?;
+        let sealed = self.seal(frozen, &rewriter, rewritten, |states| {
+            for moved in moves {
+                if !buffers[moved.buffer].index().is_live(moved.slot) {
+                    states[moved.node as usize] = NodeState::Dead;
+                }
             }
+        })?;
+        let mut writer = self.writer.lock();
+        self.take_over(&mut writer, buffers, moves);
+        self.bring_into_force(&mut writer, frozen, (&rewriter.table, sealed));
+        if !self.is_buffered() {
+            // Direct inserts go on meanwhile. From here on they link to merged nodes, which the views of older searches do
+            // not have: those must not see them.
+            writer.view.overlays.push(Arc::new(Overlay::new()));
         }
-        let root = Root {
-            backend: self.backend,
-            entry,
-            first_segment: frozen.segment,
-            max_norm: self.max_norm,
-            written: Portion::default(),
-            states,
-        };
-        // As in a checkpoint.
-        self.wal.flush()?;
-        let table = commit.finish(&root.to_bytes())?;
-        self.publish_merge(frozen, (table, entry), gone, (buffers, moves));
+        writer.publish();
         Figures::add(&self.figures.checkpoints, 1);
         Ok(())
     }
 
-    fn publish_merge(
-        &self,
-        frozen: &Frozen,
-        (table, entry): (Arc<PageTable>, Option<u32>),
-        gone: Vec<u32>,
-        (buffers, moves): (&[Arc<Buffer<T>>], &[Move]),
-    ) {
-        let mut writer = self.writer.lock();
+    /// What was merged is in the graph from here on, and no longer in its temporary index.
+    fn take_over(&self, writer: &mut Writer<T>, buffers: &[Arc<Buffer<T>>], moves: &[Move]) {
         let merged = |held: &Held<T>| buffers.iter().any(|buffer| Arc::ptr_eq(buffer, &held.buffer));
         writer.buffers.retain(|held| !merged(held));
         if !self.is_buffered() {
@@ -191,29 +169,15 @@ impl<T: Element> Live<T> {
                 let nodes = writer.view.nodes.clone();
                 writer.keys.insert(&nodes, moved.node);
             } else {
-                writer.view.nodes.mark(moved.node, NodeState::Dead);
-                writer.dead += 1;
+                writer.bury(moved.node);
             }
         }
-        let is_frozen =
-            |overlay: &Arc<Overlay>| frozen.overlays.iter().any(|other| Arc::ptr_eq(other, overlay));
-        writer.view.overlays.retain(|overlay| !is_frozen(overlay));
-        writer.view.written = Written::default();
-        (self.before_switch)();
-        writer.view.table = table;
-        writer.view.entry = entry;
-        writer.free_places(&frozen.table, gone);
-        if !self.is_buffered() {
-            // Direct inserts go on meanwhile. From here on they link to merged nodes, which the views of older searches do
-            // not have: those must not see them.
-            writer.view.overlays.push(Arc::new(Overlay::new()));
-        }
-        writer.publish();
     }
 
     /// A merge has failed: the places it took are free again. Nobody but the merge has seen them.
     fn give_up(&self, moves: &[Move]) {
         let mut writer = self.writer.lock();
+        writer.repairing = false;
         for moved in moves {
             writer.view.nodes.mark(moved.node, NodeState::Free);
             writer.placement.give_back(moved.node);

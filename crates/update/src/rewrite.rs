@@ -2,6 +2,7 @@
 //! and if deleted nodes are to go, every list that names one is repaired (the delete and patch phases of StreamingMerge, in
 //! one pass; for OdinANN the checkpoint and the consolidation).
 
+use crate::checkpoint::Frozen;
 use crate::error::UpdateError;
 use crate::figures::Figures;
 use crate::linking::Joining;
@@ -111,6 +112,26 @@ impl RepairSource for Survivors<'_> {
     }
 }
 
+impl<'a, T: Element> Rewriter<'a, T> {
+    /// A pass that writes what is frozen, all at once and without repairs. It takes the table, so that nobody else keeps what
+    /// is written anew from being free.
+    pub(crate) fn of(live: &'a Live<T>, frozen: &mut Frozen) -> Self {
+        Self {
+            live,
+            table: std::mem::take(&mut frozen.table),
+            frozen: frozen.overlays.clone(),
+            joining: Joining::DeltaPrune,
+            nodes: frozen.nodes.clone(),
+            states: frozen.states.clone(),
+            entry: frozen.entry,
+            repair: false,
+            written: frozen.written,
+            portion: None,
+            shortened: AtomicBool::new(false),
+        }
+    }
+}
+
 impl<T: Element> Rewriter<'_, T> {
     /// Writes every block that changes.
     ///
@@ -161,6 +182,17 @@ impl<T: Element> Rewriter<'_, T> {
         let mut gone: Vec<u32> = dead.into_keys().collect();
         gone.sort_unstable();
         Ok(Rewritten { commit, gone, entry })
+    }
+
+    /// What each of the first `places` places holds once the pass stands. What was taken since it began is not part of it;
+    /// what was deleted since may be.
+    pub(crate) fn states_after(&self, places: u32) -> Vec<NodeState> {
+        let state = |id: u32| match self.states.get(id as usize) {
+            None | Some(NodeState::Free) => NodeState::Free,
+            Some(NodeState::Dead) if self.repair => NodeState::Free,
+            Some(_) => self.nodes.state(id),
+        };
+        (0..places).map(state).collect()
     }
 
     /// Where searches begin once these have gone.
@@ -368,11 +400,13 @@ impl<T: Element> Rewriter<'_, T> {
             .map_err(|cause| self.live.damaged_node(id, &cause))?;
         before.extend(fields.neighbours());
         self.current_list(id, record, list)?;
-        if list.len() > self.layout().degree() {
+        let mut cut = Vec::new();
+        if !self.repair && list.len() > self.layout().degree() {
             self.shortened.store(true, Ordering::Relaxed);
-        }
-        if !self.repair && self.joining == Joining::DeltaPrune {
-            self.drop_led_to(list);
+            cut.clone_from(list);
+            if self.joining == Joining::DeltaPrune {
+                self.drop_led_to(list);
+            }
         }
         if self.repair || list.len() > self.layout().degree() {
             job.start(id, list);
@@ -380,10 +414,11 @@ impl<T: Element> Rewriter<'_, T> {
             let lost = job.result().len() < list.len() || job.result() != &list[..];
             Figures::add(&self.live.figures.lists_repaired, u64::from(lost));
             Figures::add(&self.live.figures.comparisons, job.comparisons());
-            reach.take_cut(id, list.iter().copied().filter(|member| !job.result().contains(member)));
             list.clear();
             list.extend_from_slice(job.result());
         }
+        // Whoever a new node was said to lead to is looked at as well: its list may have changed since.
+        reach.take_cut(id, cut.into_iter().filter(|member| !list.contains(member)));
         reach.take(id, list);
         let changed = list != before;
         if changed {

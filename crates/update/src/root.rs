@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! version u32   backend u32   places u32   entry u32   first log segment u64   largest norm f32
-//! written nodes u32   written record u64
+//! written nodes u32   written record u64   graph record u64
 //! 2 bits a place: free 0, live 1, dead 2; four a byte, the first in the lowest bits
 //! ```
 //! `entry` is `u32::MAX` in an empty graph. Little-endian.
@@ -13,7 +13,7 @@ use gleann_search::NodeState;
 
 const VERSION: u32 = 1;
 const NONE: u32 = u32::MAX;
-const HEAD: usize = 40;
+const HEAD: usize = 48;
 
 /// How far a checkpoint had come that wrote its changes portion by portion: the records of nodes below `nodes` hold what
 /// the log says up to record `lsn`. Everything else in the root is as of the checkpoint before.
@@ -36,7 +36,10 @@ pub struct Root {
     pub first_segment: u64,
     /// The largest norm of a vector when the index was made, for the inner product.
     pub max_norm: f32,
-    /// What a checkpoint under way had written.
+    /// What the log says of the graph up to this record is in the blocks. It may begin before, for what it says of vectors
+    /// that are still buffered.
+    pub graph: Lsn,
+    /// What a checkpoint under way had written beyond that.
     pub written: Portion,
     /// What each place holds.
     pub states: Vec<NodeState>,
@@ -57,6 +60,7 @@ impl Root {
         bytes.extend(self.max_norm.to_le_bytes());
         bytes.extend(self.written.nodes.to_le_bytes());
         bytes.extend(self.written.lsn.0.to_le_bytes());
+        bytes.extend(self.graph.0.to_le_bytes());
         assert_eq!(bytes.len(), HEAD, "the head of a root");
         let pack = |four: &[NodeState]| {
             four.iter().enumerate().fold(0, |byte, (at, &state)| byte | (state as u8) << (2 * at))
@@ -95,6 +99,7 @@ impl Root {
             first_segment: long(16),
             max_norm: f32::from_bits(word(24)),
             written: Portion { nodes: word(28), lsn: Lsn(long(32)) },
+            graph: Lsn(long(40)),
             states: unpack(states, places as usize)?,
         })
     }
@@ -124,6 +129,7 @@ mod tests {
                 entry,
                 first_segment: 1 << 40 | 7,
                 max_norm: 2.5,
+                graph: Lsn(5),
                 written: Portion { nodes: 3, lsn: Lsn(1 << 33) },
                 states,
             };

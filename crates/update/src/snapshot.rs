@@ -13,7 +13,7 @@ use crate::operation::Operation;
 use crate::pages::{Pages, PagesPlace};
 use crate::rewrite::{Rewriter, Rewritten};
 use crate::root::{Portion, Root};
-use crate::wal::{Durability, Wal, WalOptions};
+use crate::wal::{Durability, Lsn, Wal, WalOptions};
 use gleann_search::{NodeState, Overlay, View};
 use gleann_storage::{Area, Volume};
 use gleann_vector::Element;
@@ -115,6 +115,7 @@ impl<T: Element> Live<T> {
             entry: view.entry,
             first_segment: 1,
             max_norm: self.max_norm,
+            graph: Lsn(0),
             written: Portion::default(),
             states,
         };

@@ -5,6 +5,7 @@ use crate::buffer::Buffer;
 use crate::key_map::KeyMap;
 use crate::operation::Operation;
 use crate::placement::Placement;
+use crate::wal::Lsn;
 use gleann_search::{Changes, Link, NodeState, NodeTable, Overlay, Unmerged, Version, View};
 use gleann_storage::{Layout, NewRecord, PageTable, encode_record};
 use gleann_vector::Element;
@@ -28,6 +29,8 @@ pub(crate) struct Writer<T: Element> {
     pub(crate) dead: u64,
     /// Keys that were put or deleted since a copy began, if one has.
     pub(crate) changed: Option<HashSet<u64>>,
+    /// The last record of the log that is in the blocks, as far as it is about the graph.
+    pub(crate) graph: Lsn,
     /// Whether lists are being repaired, so that those on disk will not be what they are now.
     pub(crate) repairing: bool,
     changes: Arc<Changes<T>>,
@@ -64,6 +67,7 @@ impl<T: Element> Writer<T> {
             buffers: Vec::new(),
             dead,
             changed: None,
+            graph: Lsn(0),
             repairing: false,
             changes,
             retired: VecDeque::new(),
@@ -179,6 +183,16 @@ impl<T: Element> Writer<T> {
         new: impl FnOnce() -> Buffer<T>,
     ) -> (Arc<Buffer<T>>, u32) {
         self.remove(key);
+        self.buffer(key, vector, new)
+    }
+
+    /// As [`Writer::put`], of a key that has no vector in the buffers, and whatever it has in the graph.
+    pub(crate) fn buffer(
+        &mut self,
+        key: u64,
+        vector: &[T],
+        new: impl FnOnce() -> Buffer<T>,
+    ) -> (Arc<Buffer<T>>, u32) {
         let added = self.buffers.last().and_then(|held| held.buffer.index().add(key, vector).ok());
         let slot = added.unwrap_or_else(|| {
             self.buffers.push(Held { buffer: Arc::new(new()), slots: HashMap::new() });
@@ -194,14 +208,18 @@ impl<T: Element> Writer<T> {
     /// Takes the vector of a key out of the results of searches; whether there was one.
     pub(crate) fn remove(&mut self, key: u64) -> bool {
         self.note(key);
-        for held in &mut self.buffers {
-            if let Some(slot) = held.slots.remove(&key) {
-                return held.buffer.index().delete(slot);
-            }
+        if self.remove_buffered(key) {
+            return true;
         }
         let Some(node) = self.keys.remove(&self.view.nodes, key) else { return false };
         self.bury(node);
         true
+    }
+
+    /// The same of a vector that is buffered.
+    pub(crate) fn remove_buffered(&mut self, key: u64) -> bool {
+        let found = self.buffers.iter_mut().find_map(|held| Some((&held.buffer, held.slots.remove(&key)?)));
+        found.is_some_and(|(buffer, slot)| buffer.index().delete(slot))
     }
 
     /// Whatever changes the vector of a key says so, for the copy that may be under way.
@@ -211,7 +229,8 @@ impl<T: Element> Writer<T> {
         }
     }
 
-    fn bury(&mut self, node: u32) {
+    /// A node goes: it is walked through, and is no result.
+    pub(crate) fn bury(&mut self, node: u32) {
         self.view.nodes.mark(node, NodeState::Dead);
         self.dead += 1;
     }

@@ -29,11 +29,12 @@ pub fn check_image(image: SimVolume, history: &History, (steps, context): (usize
     session.check(&format!("{context}, {steps} steps later"));
 }
 
-fn crash_everywhere(backend: Backend, (seed, rows): (u64, u64), stride: usize) -> usize {
+fn crash_everywhere((backend, mixed): (Backend, bool), (seed, rows): (u64, u64), stride: usize) -> usize {
     let watched = Watched::new();
     let volume: Arc<dyn Volume> = Arc::new(watched.clone());
     let model = begin(&volume, backend, rows);
     let mut session = Session::open(&volume, model).unwrap();
+    session.mixed = mixed;
     let now = Arc::new(Mutex::new((0, Step::Reopen)));
     let checked = Arc::new(AtomicUsize::new(0));
     let (count, step, history) = (checked.clone(), now.clone(), session.history.clone());
@@ -63,9 +64,10 @@ fn crash_everywhere(backend: Backend, (seed, rows): (u64, u64), stride: usize) -
 
 #[test]
 fn what_was_acknowledged_survives_a_power_loss_at_any_operation() {
-    for (backend, stride) in [(Backend::Odin, 1), (Backend::Fresh, 2)] {
+    let manners = [(Backend::Odin, false, 1), (Backend::Fresh, false, 2), (Backend::Odin, true, 3)];
+    for (backend, mixed, stride) in manners {
         for (seed, rows) in [(21, 40), (22, 0), (23, 150)] {
-            let checked = crash_everywhere(backend, (seed, rows), stride);
+            let checked = crash_everywhere((backend, mixed), (seed, rows), stride);
             assert!(checked * stride > 200, "{backend}: {checked} crashes");
         }
     }

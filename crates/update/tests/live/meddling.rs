@@ -16,11 +16,12 @@ fn can_meddle(name: &str) -> bool {
     !name.is_empty() && !name.starts_with("wal-")
 }
 
-fn meddle(backend: Backend, seed: u64, rows: u64) -> usize {
+fn meddle((backend, mixed): (Backend, bool), seed: u64, rows: u64) -> usize {
     let watched = Watched::new();
     let volume: Arc<dyn Volume> = Arc::new(watched.clone());
     let model = begin(&volume, backend, rows);
     let mut session = Session::open(&volume, model).unwrap();
+    session.mixed = mixed;
     let meddled = Arc::new(AtomicUsize::new(0));
     let numbers = Arc::new(Mutex::new(Numbers(seed)));
     for round in 0..12 {
@@ -66,10 +67,10 @@ fn meddle(backend: Backend, seed: u64, rows: u64) -> usize {
 
 #[test]
 fn updates_in_the_middle_of_a_checkpoint_are_neither_lost_nor_half_done() {
-    for backend in [Backend::Odin, Backend::Fresh] {
+    for manner in [(Backend::Odin, false), (Backend::Fresh, false), (Backend::Odin, true)] {
         for (seed, rows) in [(41, 0), (42, 50), (43, 140)] {
-            let meddled = meddle(backend, seed, rows);
-            assert!(meddled > 40, "{backend}: {meddled} times");
+            let meddled = meddle(manner, seed, rows);
+            assert!(meddled > 40, "{manner:?}: {meddled} times");
         }
     }
 }

@@ -63,12 +63,14 @@ pub struct Session {
     pub live: Arc<Live<f32>>,
     pub volume: Arc<dyn Volume>,
     pub history: Arc<Mutex<History>>,
+    /// Whether some vectors are buffered although others are inserted directly, as after a compaction.
+    pub mixed: bool,
 }
 
 impl Session {
     pub fn open(volume: &Arc<dyn Volume>, model: Model) -> Result<Self, UpdateError> {
         let history = Arc::new(Mutex::new(History { settled: model, pending: Vec::new() }));
-        Ok(Self { live: open(volume, Durability::Each)?, volume: volume.clone(), history })
+        Ok(Self { live: open(volume, Durability::Each)?, volume: volume.clone(), history, mixed: false })
     }
 
     /// A session of a new index.
@@ -91,7 +93,7 @@ impl Session {
     pub fn take(&mut self, (number, step): (usize, Step)) -> Result<(), UpdateError> {
         let lsn = match step {
             // What is buffered stays so, whatever a checkpoint does.
-            Step::Checkpoint if self.live.is_buffered() && number % 2 == 0 => {
+            Step::Checkpoint if (self.mixed || self.live.is_buffered()) && number % 2 == 0 => {
                 return self.live.checkpoint(Rewrite::Repaired);
             }
             Step::Checkpoint => return self.live.checkpoint(Rewrite::Changes),
@@ -131,7 +133,11 @@ impl Session {
         if expected != Outcome::Taken {
             self.history().pending.push((key, Some(fresh)));
         }
-        let committed = insert_unsettled(&self.live, &self.volume, (key, fresh, replace))?;
+        let committed = if self.mixed && number % 4 == 1 {
+            self.live.put(key, &fresh, replace)?
+        } else {
+            insert_unsettled(&self.live, &self.volume, (key, fresh, replace))?
+        };
         assert_eq!(committed.outcome, expected);
         Ok(committed.lsn)
     }

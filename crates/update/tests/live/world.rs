@@ -231,7 +231,7 @@ impl Clock for NoTime {
 
 /// Takes what was deleted out of the graph; what is buffered goes into it.
 pub fn repair(live: &Arc<Live<f32>>, volume: &Arc<dyn Volume>) -> Result<(), UpdateError> {
-    if live.is_buffered() {
+    if live.is_buffered() || live.has_buffers() {
         let volume = volume.clone();
         let open = move || disk(&volume).map_err(|error| std::io::Error::other(error.to_string()));
         live.merge(&open, &NoTime)
