@@ -24,7 +24,6 @@ use crate::{beam, pipe};
 use gleann_quant::DistanceTable;
 use gleann_storage::BlockId;
 use gleann_vector::{Element, NodeId, Pool};
-use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// About how many vertices a search expands on its way to the query's neighbourhood, beside those in its pool.
@@ -253,13 +252,10 @@ impl Traversal {
         let mut nearest: Vec<(u64, f32)> =
             live.map(|entry| (view.nodes.key(entry.id), entry.distance)).collect();
         nearest.append(&mut self.unmerged);
-        nearest.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
-        let mut seen = SmallVec::<[u64; 32]>::new();
-        nearest.retain(|&(key, _)| {
-            let new = !seen.contains(&key);
-            seen.push(key);
-            new
-        });
+        // A key whose vector is being replaced may have been met twice: the nearer counts.
+        nearest.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        nearest.dedup_by_key(|hit| hit.0);
+        nearest.sort_unstable_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
         nearest.truncate(self.k);
         nearest
     }

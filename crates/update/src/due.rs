@@ -16,7 +16,7 @@ impl<T: Element> Live<T> {
 
     /// Whether so much has changed that it should be written out.
     pub fn is_checkpoint_due(&self) -> bool {
-        self.overlay_bytes() >= self.options.overlay_bytes || self.is_merge_due()
+        self.overlay_bytes() >= self.options.overlay_bytes || (self.is_buffered() && self.is_merge_due())
     }
 
     /// Whether a temporary index is full enough to be merged into the graph.

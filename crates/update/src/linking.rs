@@ -60,6 +60,7 @@ pub struct Linker {
     rows: EmbeddedRows,
     /// Positions in the harvest of the candidates.
     candidates: Vec<usize>,
+    pool: Vec<Candidate>,
     /// Rows in the order of the prune's pool.
     order: Vec<u32>,
     /// The owner of a list, its members, the new vector.
@@ -94,6 +95,7 @@ impl Linker {
             prune: Prune::new(),
             rows: EmbeddedRows::new(space),
             candidates: Vec::new(),
+            pool: Vec::new(),
             order: Vec::new(),
             members: EmbeddedRows::new(space),
             everyone: (1..=room(params.degree) as u32 + 1).collect(),
@@ -127,15 +129,16 @@ impl Linker {
         for &position in &self.candidates {
             self.rows.push(harvest.vector::<T>(position));
         }
-        let count = self.candidates.len() as u32;
-        let to: Vec<u32> = (1..=count).collect();
-        let mut distances = vec![0.0; to.len()];
-        self.rows.distances(0, &to, &mut distances);
-        let pool: Vec<Candidate> =
-            to.iter().zip(&distances).map(|(&id, &distance)| Candidate { distance, id }).collect();
+        self.order.clear();
+        self.order.extend(1..=self.candidates.len() as u32);
+        self.centre.resize(self.order.len(), 0.0);
+        self.rows.distances(0, &self.order, &mut self.centre);
+        self.pool.clear();
+        let measured = self.order.iter().zip(&self.centre);
+        self.pool.extend(measured.map(|(&id, &distance)| Candidate { distance, id }));
         let LinkParams { degree, alpha, candidates, .. } = self.params;
         let params = PruneParams { degree, alpha, max_candidates: candidates, saturate: true };
-        self.prune.start(params, 0, &pool);
+        self.prune.start(params, 0, &self.pool);
         self.order.clear();
         self.order.extend(self.prune.pool().iter().map(|candidate| candidate.id));
         self.phase = Phase::Prune;

@@ -81,6 +81,8 @@ impl<T: Element> Updates<T> {
     fn settle(&self, outcomes: Vec<Inserted>) -> Vec<Result<Outcome, UpdateError>> {
         let last = outcomes.iter().filter_map(|outcome| outcome.as_ref().ok()?.lsn).max();
         let settled = self.live.settled(last);
+        // What was replaced may have become too much.
+        self.nudge_if_due();
         outcomes.into_iter().map(|outcome| settled.clone().and(Ok(outcome?.outcome))).collect()
     }
 
