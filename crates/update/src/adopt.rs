@@ -5,7 +5,7 @@ use crate::backend::Backend;
 use crate::error::UpdateError;
 use crate::pages::{Pages, PagesPlace, TABLE_NAME};
 use crate::root::{Portion, Root};
-use crate::wal::Lsn;
+use crate::wal::{Durability, Lsn, SEGMENT_BYTES, Wal, WalOptions};
 use gleann_quant::Codes;
 use gleann_search::{NodeState, NodeTable};
 use gleann_storage::{
@@ -63,6 +63,15 @@ pub fn adopt<T: Element>(adopted: &Adopted<'_>, backend: Backend) -> Result<(), 
     write_areas(&mut commit, (&nodes, &states), (&[], places), &mut block)?;
     let max_norm =
         if adopted.metric == Metric::InnerProduct { largest_norm::<T>(adopted, &pages)? } else { 0.0 };
+    // Before the index is one: its log is never absent afterwards.
+    let log = WalOptions {
+        id: index.0,
+        first_segment: 1,
+        begins: true,
+        segment_bytes: SEGMENT_BYTES,
+        durability: Durability::None,
+    };
+    drop(Wal::open::<UpdateError>(volume.clone(), log, &mut |_, _| Ok(()))?);
     let root = Root {
         backend,
         entry: adopted.entry,

@@ -143,13 +143,7 @@ impl<T: Element> Live<T> {
         let mut writer = Writer::new(layout, view, keys, changes.clone());
         writer.graph = root.graph;
         let space = PruneSpace::new(metric, layout.dim(), root.max_norm);
-        let wal_options = WalOptions {
-            id: id.0,
-            first_segment: root.first_segment,
-            segment_bytes: options.segment_bytes,
-            durability: options.durability,
-        };
-        let figures = Figures::default();
+        let log = log_options(id, &root, &options);
         let distance = Distance::new(metric, layout.dim());
         let new_buffer = || Buffer::new(distance, space, &options);
         let mut replay = Replay {
@@ -162,7 +156,7 @@ impl<T: Element> Live<T> {
             graph: root.graph,
             written: root.written,
         };
-        let wal = Wal::open(volume.clone(), wal_options, &mut |lsn, record| {
+        let wal = Wal::open(volume.clone(), log, &mut |lsn, record| {
             let path = volume.path("wal-*.gln");
             let damaged = |found| UpdateError::Damaged { path, found: format!("record {}: {found}", lsn.0) };
             replay.apply(lsn, record).map_err(damaged)
@@ -184,7 +178,7 @@ impl<T: Element> Live<T> {
             options,
             writer: Mutex::new(writer),
             maintenance: Mutex::new(()),
-            figures,
+            figures: Figures::default(),
         })
     }
 
@@ -292,6 +286,17 @@ impl<T: Element> Live<T> {
 
     pub(crate) fn damaged_node(&self, node: u32, cause: &dyn std::fmt::Display) -> UpdateError {
         UpdateError::Damaged { path: self.pages.path().to_owned(), found: format!("node {node}: {cause}") }
+    }
+}
+
+/// The log of an index that has one.
+fn log_options(id: BuildId, root: &Root, options: &LiveOptions) -> WalOptions {
+    WalOptions {
+        id: id.0,
+        first_segment: root.first_segment,
+        begins: false,
+        segment_bytes: options.segment_bytes,
+        durability: options.durability,
     }
 }
 

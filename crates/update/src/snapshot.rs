@@ -71,6 +71,7 @@ impl<T: Element> Live<T> {
         let options = WalOptions {
             id: self.id.0,
             first_segment: 1,
+            begins: true,
             segment_bytes: self.options.segment_bytes,
             durability: Durability::None,
         };

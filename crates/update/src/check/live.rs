@@ -300,6 +300,7 @@ impl Checking<'_> {
         let options = WalOptions {
             id: self.parts.index.0,
             first_segment: self.root.first_segment,
+            begins: false,
             segment_bytes: SEGMENT_BYTES,
             durability: Durability::None,
         };

@@ -33,6 +33,9 @@ pub struct WalOptions {
     /// The first segment that counts; those before are removed. 1 for a log that has not been rotated yet, later what
     /// [`Wal::rotate`] returned for the checkpoint that is opened.
     pub first_segment: u64,
+    /// Whether this is where the log begins: segment 1 is made if there is no segment. A log that has begun and has none is
+    /// one that was lost.
+    pub begins: bool,
     /// Length of a segment, usually [`SEGMENT_BYTES`](super::SEGMENT_BYTES); 8 KiB at least. A record that needs more
     /// gets a longer one.
     pub segment_bytes: u64,
@@ -83,7 +86,7 @@ type Guard<'a> = MutexGuard<'a, State>;
 
 impl Wal {
     /// Opens the log in `volume` and calls `replay` with every record in it, in order. A new log is begun where
-    /// `first_segment` is 1 and there is no segment. A torn tail, which a crash leaves, is cut off; whatever was
+    /// `options` say so and there is no segment. A torn tail, which a crash leaves, is cut off; whatever was
     /// replayed is durable when this returns.
     ///
     /// # Errors

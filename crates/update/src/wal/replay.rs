@@ -82,7 +82,7 @@ impl Listing {
         };
         let first = options.first_segment;
         match listing.live.first() {
-            None if first > 1 => {
+            None if first > 1 || !options.begins => {
                 return missing(first, format!("the log of this index begins at segment {first}"));
             }
             Some(&found) if found > first => return missing(first, format!("segment {found} is there")),

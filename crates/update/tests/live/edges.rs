@@ -3,9 +3,9 @@
 use crate::model::Model;
 use crate::steps::{Session, Step};
 use crate::walk::walk;
-use crate::world::{DIM, create, insert, vector};
+use crate::world::{DIM, create, insert, open, vector};
 use gleann_storage::{SimVolume, Volume};
-use gleann_update::{Backend, Outcome};
+use gleann_update::{Backend, Durability, Outcome};
 use std::sync::Arc;
 
 const BOTH: [Backend; 2] = [Backend::Odin, Backend::Fresh];
@@ -159,4 +159,16 @@ fn the_entry_point_may_be_deleted() {
         }
         session.check_to_the_end("the entry point deleted 40 times");
     }
+}
+
+#[test]
+fn a_log_that_is_gone_is_told() {
+    let volume = SimVolume::new();
+    let mut session = Session::begin(&volume, Backend::Odin, 30);
+    session.put(100, vector(1));
+    let shared = session.volume.clone();
+    drop(session);
+    shared.remove("wal-0000000000000001.gln").unwrap();
+    let error = open(&shared, Durability::Each).map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("wal-0000000000000001.gln"), "{error}");
 }

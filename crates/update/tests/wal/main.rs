@@ -15,7 +15,7 @@ const ID: [u8; 16] = *b"id of the index.";
 type Records = Vec<(Lsn, Vec<u8>)>;
 
 fn options(first_segment: u64, durability: Durability) -> WalOptions {
-    WalOptions { id: ID, first_segment, segment_bytes: 8192, durability }
+    WalOptions { id: ID, first_segment, begins: first_segment == 1, segment_bytes: 8192, durability }
 }
 
 /// Opens the log of `volume`: the log, and all its records.
