@@ -88,6 +88,9 @@ fn with_target(mut arguments: Vec<OsString>) -> Vec<OsString> {
 }
 
 fn main() -> ExitCode {
+    // Whoever reads only the first lines ends this, as other tools are ended, and does not make it fail.
+    // SAFETY: nothing else has set what this signal does, and no thread runs yet.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
     let outcome = match Cli::parse_from(with_target(std::env::args_os().collect())).verb {
         Verb::Advise(args) => advise::run(args),
         Verb::BuildIndex(args) => build_index::run_build(*args),

@@ -2,16 +2,11 @@
 
 use super::fresh::build_fresh;
 use super::run::{Churn, Shape};
-use crate::live::{
-    Amount, Asked, Bench, ChangingTruth, Choice, LiveArgs, LiveSet, Report, Session, SessionArgs,
-    TRUTH_DEPTH, TruthQuestion,
-};
+use crate::live::{Amount, LiveArgs, Report, Session, SessionArgs};
 use crate::progress::Console;
 use crate::run_bench::environment;
 use anyhow::{Context, Result, ensure};
 use gleann::{Element, ElementType, Silent, VectorFile, check_index};
-use gleann_storage::IndexDirectory;
-use gleann_vector::RowSource;
 use half::f16;
 use std::path::Path;
 
@@ -50,24 +45,25 @@ pub fn run(args: ChurnArgs) -> Result<()> {
 }
 
 fn run_as<T: Element>(args: &ChurnArgs) -> Result<()> {
-    let options = args.live.search_options()?;
     let session = Session::<T>::open(&args.session, &args.live)?;
-    let (base, queries, metric) = (&session.base, &session.queries, session.index.info().metric);
-    let (live, rows) = (session.live, base.rows());
-    let console = Console::start(false);
-    let question = TruthQuestion { base, queries, metric, depth: TRUTH_DEPTH.max(args.live.k as usize) };
-    let mut truth = ChangingTruth::new(question, LiveSet::of_rows(live.into(), rows), &console)?;
-    console.end();
-    let asked = Asked { queries, k: args.live.k as usize, options, clients: args.live.search_clients() };
-    let bench = Bench { target: &session.index, base, asked, update_clients: args.live.update_clients() };
-    let shape = || shape_of(&session.folder().index);
+    let (base, metric, console) = (&session.base, session.index.info().metric, Console::start(false));
+    let mut truth = session.truth(&args.live, &console)?;
+    let bench = session.bench(&args.live)?;
+    // A check needs an index that nobody changes.
+    let copy = session.folder().around().join("checked");
+    let shape = || {
+        session.index.snapshot(&copy)?;
+        let shape = shape_of(&copy);
+        std::fs::remove_dir_all(&copy).with_context(|| format!("removing {}", copy.display()))?;
+        shape
+    };
     let mut report = Report::begin(environment(session.index.info()), args.session.out.clone(), args.live.k);
-    let choice = Choice::new(live, rows as u32, args.session.seed);
+    let choice = session.choice(args.session.seed);
     let (truth, setup) = (&mut truth, session.setup.clone());
     let mut churn = Churn { bench: &bench, truth, metric, choice, setup, shape: &shape };
     report.take(&churn.before()?)?;
     for round in 1..=args.rounds {
-        report.take(&churn.round(round, args.share.of(live.into()))?)?;
+        report.take(&churn.round(round, args.share.of(session.live.into()))?)?;
     }
     if !args.no_fresh {
         let dir = session.folder().around().join("fresh");
@@ -79,10 +75,6 @@ fn run_as<T: Element>(args: &ChurnArgs) -> Result<()> {
 
 /// Mean degree and reachability, as a check of the files finds them.
 fn shape_of(dir: &Path) -> Result<Shape> {
-    // The check knows static indexes only.
-    if IndexDirectory::is_live(dir) {
-        return Ok(Shape::default());
-    }
     let check = check_index(dir, &Silent).with_context(|| format!("checking {}", dir.display()))?;
     if let Some(problem) = check.problems.first() {
         ensure!(check.is_sound(), "{}: {problem} (and {} more)", dir.display(), check.problem_count - 1);

@@ -118,6 +118,7 @@ fn joined(first: Measured, mut second: Measured) -> Measured {
     second.made = made;
     Measured {
         seconds: first.seconds + second.seconds,
+        counted_seconds: first.counted_seconds + second.counted_seconds,
         acknowledged_seconds: first.acknowledged_seconds + second.acknowledged_seconds,
         before: first.before,
         peak_memory_bytes: first.peak_memory_bytes.max(second.peak_memory_bytes),

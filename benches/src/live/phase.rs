@@ -43,6 +43,8 @@ pub enum Work<'a> {
 pub struct Measured {
     /// Seconds from its beginning until its work was done.
     pub seconds: f64,
+    /// Seconds between the two readings of the counters: until the last search had ended as well.
+    pub counted_seconds: f64,
     /// Seconds until the last change was acknowledged.
     pub acknowledged_seconds: f64,
     /// The changes.
@@ -65,7 +67,7 @@ impl<T: Element> Bench<'_, T> {
     /// # Errors
     /// A change, a search or what follows the changes fails.
     pub fn phase(&self, work: Work<'_>, searching: bool) -> Result<Measured> {
-        let before = self.target.gauges();
+        let (before, counting) = (self.target.gauges(), Instant::now());
         let peaks = Peaks::default();
         let run = || -> Result<(f64, f64, Made)> {
             let begun = Instant::now();
@@ -75,9 +77,10 @@ impl<T: Element> Bench<'_, T> {
         let ((seconds, acknowledged_seconds, made), searches) = peaks.watch(self.target, || {
             if searching { saturate(self.target, &self.asked, run) } else { Ok((run()?, Vec::new())) }
         })?;
-        let after = self.target.gauges();
+        let (after, counted_seconds) = (self.target.gauges(), counting.elapsed().as_secs_f64());
         Ok(Measured {
             seconds,
+            counted_seconds,
             acknowledged_seconds,
             made,
             searches,

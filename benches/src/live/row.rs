@@ -300,7 +300,7 @@ impl SearchFigures {
             search_qps: Some(samples.iter().filter(|sample| sample.at <= seconds).count() as f64 / seconds),
             latency: Latency::of(&mut samples.iter().map(|sample| sample.latency_us).collect::<Vec<_>>()),
             reads_per_query: Some(samples.iter().map(|sample| f64::from(sample.reads)).sum::<f64>() / count),
-            idle_ratio: Some(idle / seconds / f64::from(threads.max(1))),
+            idle_ratio: Some(idle / measured.counted_seconds.max(1e-9) / f64::from(threads.max(1))),
             idle_per_hop: Histogram::of(samples.iter().filter_map(per_hop)),
         }
     }
@@ -355,6 +355,7 @@ mod tests {
         let sample = |at: f64| Sample { at, latency_us: 100.0 * at, stall_us: 60.0, hops: 3, reads: 10 };
         Measured {
             seconds: 2.0,
+            counted_seconds: 2.0,
             acknowledged_seconds: 1.5,
             made: Made {
                 acknowledged: (1..=10)

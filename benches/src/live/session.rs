@@ -2,6 +2,8 @@
 
 use super::args::LiveArgs;
 use super::row::Setup;
+use super::{Asked, Bench, ChangingTruth, Choice, LiveSet, TRUTH_DEPTH, TruthQuestion};
+use crate::progress::Console;
 use anyhow::{Context, Result, ensure};
 use gleann::{Element, Index, VectorFile, make_live};
 use gleann_vector::{FileRows, Matrix, RowSource};
@@ -109,6 +111,43 @@ impl<T: Element> Session<T> {
         let count = index.live_stats().map_or(0, |stats| stats.figures.live);
         hold(&index, &base, count).with_context(|| args.index.display().to_string())?;
         Ok(Self { index, base, queries, setup, live: count as u32, folder })
+    }
+
+    /// The exact neighbours of the queries among the vectors that are in the index, deep enough to be
+    /// followed through changes. Ends the progress on the console.
+    ///
+    /// # Errors
+    /// The base cannot be read.
+    pub fn truth<'a>(&'a self, live: &LiveArgs, console: &'a Console) -> Result<ChangingTruth<'a, T>> {
+        let question = TruthQuestion {
+            base: &self.base,
+            queries: &self.queries,
+            metric: self.index.info().metric,
+            depth: TRUTH_DEPTH.max(live.k as usize),
+        };
+        let truth =
+            ChangingTruth::new(question, LiveSet::of_rows(self.live.into(), self.base.rows()), console);
+        console.end();
+        truth
+    }
+
+    /// The index under the load of `live`.
+    ///
+    /// # Errors
+    /// The searches asked for are none.
+    pub fn bench(&self, live: &LiveArgs) -> Result<Bench<'_, T>> {
+        let asked = Asked {
+            queries: &self.queries,
+            k: live.k as usize,
+            options: live.search_options()?,
+            clients: live.search_clients(),
+        };
+        Ok(Bench { target: &self.index, base: &self.base, asked, update_clients: live.update_clients() })
+    }
+
+    /// Who is deleted.
+    pub fn choice(&self, seed: u64) -> Choice {
+        Choice::new(self.live, self.base.rows() as u32, seed)
     }
 
     /// The folder of the copy.

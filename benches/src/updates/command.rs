@@ -1,15 +1,11 @@
 //! Arguments of `run-bench updates`.
 
 use super::run::{Amounts, Run};
-use crate::live::{
-    Amount, Asked, Bench, ChangingTruth, Choice, LiveArgs, LiveSet, Report, Session, SessionArgs,
-    TRUTH_DEPTH, TruthQuestion,
-};
+use crate::live::{Amount, LiveArgs, Report, Session, SessionArgs};
 use crate::progress::Console;
 use crate::run_bench::{environment, positive};
 use anyhow::Result;
 use gleann::{Element, ElementType, VectorFile};
-use gleann_vector::RowSource;
 use half::f16;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -53,22 +49,16 @@ pub fn run(args: UpdatesArgs) -> Result<()> {
 }
 
 fn run_as<T: Element>(args: &UpdatesArgs) -> Result<()> {
-    let options = args.live.search_options()?;
     let session = Session::<T>::open(&args.session, &args.live)?;
-    let (base, queries, metric) = (&session.base, &session.queries, session.index.info().metric);
-    let (live, rows) = (session.live, base.rows());
     let amounts = Amounts {
         idle: Duration::from_secs_f64(args.idle_seconds),
-        delete: args.delete.of(live.into()),
-        insert: args.insert.of(live.into()),
+        delete: args.delete.of(session.live.into()),
+        insert: args.insert.of(session.live.into()),
     };
     let console = Console::start(false);
-    let question = TruthQuestion { base, queries, metric, depth: TRUTH_DEPTH.max(args.live.k as usize) };
-    let mut truth = ChangingTruth::new(question, LiveSet::of_rows(live.into(), rows), &console)?;
-    console.end();
-    let asked = Asked { queries, k: args.live.k as usize, options, clients: args.live.search_clients() };
-    let bench = Bench { target: &session.index, base, asked, update_clients: args.live.update_clients() };
-    let choice = Choice::new(live, rows as u32, args.session.seed);
+    let mut truth = session.truth(&args.live, &console)?;
+    let bench = session.bench(&args.live)?;
+    let (metric, choice) = (session.index.info().metric, session.choice(args.session.seed));
     let mut report = Report::begin(environment(session.index.info()), args.session.out.clone(), args.live.k);
     let mut run = Run { bench: &bench, truth: &mut truth, metric, choice, setup: session.setup.clone() };
     run.phases(amounts, &mut |row| report.take(row))?;

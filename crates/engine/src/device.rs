@@ -2,7 +2,7 @@
 //! the limit.
 
 use crate::executor::allowed_cpus;
-use crate::io::{BlockingPool, Device, Direct, MapIo, OpenedFile, RingIo, map_file, open_for_reads};
+use crate::io::{BlockingPool, Device, Direct, MapIo, Mapped, OpenedFile, RingIo, map_file, open_for_reads};
 use crate::options::EngineChoice;
 use gleann_storage::{PageIo, RawCompletion, RawRead, ReadBuffers};
 use rand::{RngExt, SeedableRng};
@@ -100,7 +100,7 @@ fn device(engine: EngineChoice, opened: &OpenedFile, depth: usize) -> io::Result
     Ok(match engine {
         EngineChoice::Auto | EngineChoice::Glommio => Device::Ring(RingIo::new(file, depth)?),
         EngineChoice::Pool => Device::Pool(BlockingPool::start(Arc::new(file), depth)?.core(depth)),
-        EngineChoice::Mmap => Device::Map(MapIo::new(Arc::new(map_file(&file)?), depth)),
+        EngineChoice::Mmap => Device::Map(MapIo::new(Mapped(Arc::new(map_file(&file)?)), depth)),
     })
 }
 

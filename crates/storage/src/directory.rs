@@ -35,7 +35,8 @@ impl IndexDirectory {
         // Of a later generation the manifest is elsewhere.
         let manifest = if dir.join(CURRENT_NAME).exists() { None } else { Some(Manifest::read(dir)?) };
         let Some(manifest) = manifest.filter(|_| !Self::is_live(dir)) else {
-            let found = "it is a live index; only programs that can update it can read it";
+            let found = "it is a live index, and this is for static ones; `Index::open`, `update`, `check-index` and \
+                         `run-bench updates` take live ones";
             return Err(StorageError::NotAnIndex { path: dir.to_owned(), found });
         };
         for entry in &manifest.members {

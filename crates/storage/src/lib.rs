@@ -66,7 +66,7 @@ pub use member::{MemberEntry, MemberKind};
 pub use member_writer::MemberWriter;
 pub use node_reader::NodeReader;
 pub use packing::{Packing, UnknownPacking};
-pub use page_io::{PageIo, RawCompletion, RawRead};
+pub use page_io::{InstantIo, InstantSource, PageIo, RawCompletion, RawRead};
 pub use page_table::{Area, BlockSet, ExpectedPageTable, LogicalBlock};
 pub use page_table::{PAGE_TABLE_NAME, PageTable, StoredPageTable};
 pub use posting::{MAX_POSTING_PAGES, Posting, encode_posting};

@@ -2,7 +2,7 @@
 
 use super::{CachePolicy, CacheSize};
 use crate::error::OpenError;
-use crate::io::{Direct, MapIo, map_file};
+use crate::io::{Direct, MapIo, Mapped, map_file};
 use gleann_search::{Cache, Driver, Entry, Query, Records, SearchIndex, SearchOptions, Turn};
 use gleann_storage::{BlockReader, GraphFile, NodeReader, VirtualClock};
 use gleann_vector::{Element, Matrix, NodeId, VectorFile};
@@ -116,7 +116,7 @@ fn most_wanted<T: Element>(
         direct: Direct::Off,
         source,
     })?;
-    let reader = BlockReader::new(MapIo::new(Arc::new(map), SAMPLE_CAPACITY), graph.target());
+    let reader = BlockReader::new(MapIo::new(Mapped(Arc::new(map)), SAMPLE_CAPACITY), graph.target());
     let entry = if counting.entry.mem_graph.is_some() { Entry::MEM_GRAPH } else { Entry::Medoid };
     let options = SearchOptions { list: SAMPLE_LIST, entry, ..SearchOptions::DEFAULT };
     let mut driver = Driver::new(counting.clone(), reader, VirtualClock::default(), 1);

@@ -4,7 +4,7 @@
 use crate::executor::cpus::bind_thread;
 use crate::executor::job::Job;
 use crate::executor::worker::{Answers, Core, CoreGauge, WallClock};
-use crate::io::{BlockingPool, Device, MapIo, RingIo, probe_ring};
+use crate::io::{BlockingPool, Device, MapIo, Mapped, RingIo, probe_ring};
 use crate::keys::Keys;
 use gleann_search::{Driver, MAX_WIDTH, Nearest, Searched, Turn};
 use gleann_storage::{BlockReader, ReadTarget};
@@ -115,7 +115,7 @@ impl<T: Send + Sync + 'static> Executors<T> {
     ) -> Result<Self, HostError> {
         let capacity = read_capacity(options);
         Self::start(index, options, |core| {
-            spawn_thread(core, Device::Map(MapIo::new(map.clone(), capacity)), options)
+            spawn_thread(core, Device::Map(MapIo::new(Mapped(map.clone()), capacity)), options)
         })
     }
 

@@ -10,5 +10,5 @@ pub(crate) use blocking_pool::{BlockingPool, PoolIo};
 pub(crate) use device::Device;
 pub use direct::Direct;
 pub(crate) use direct::{OpenedFile, open_for_reads};
-pub(crate) use mapped::{MapIo, map_file};
+pub(crate) use mapped::{MapIo, Mapped, map_file};
 pub(crate) use ring::{RingIo, probe_ring};

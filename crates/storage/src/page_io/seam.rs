@@ -40,7 +40,7 @@ pub trait PageIo {
     /// Takes reads over. At most [`PageIo::capacity`] may be in flight.
     ///
     /// # Safety
-    /// Each buffer must be valid for writes of `length` bytes and not be touched by anyone until its
+    /// Each buffer must be initialised, valid for writes of `length` bytes, and not be touched by anyone until its
     /// completion has been reaped, even if `self` reports errors meanwhile.
     ///
     /// # Errors
