@@ -72,6 +72,9 @@ struct State {
     growing: bool,
     /// A thread waits for other commits before it writes.
     collecting: bool,
+    /// Threads that wait for their commits in groups, and the most of them since the last group was synced.
+    committing: usize,
+    group: usize,
     poison: Option<Poison>,
 }
 
@@ -121,6 +124,8 @@ impl Wal {
             writing: false,
             growing: false,
             collecting: false,
+            committing: 0,
+            group: 0,
             poison: None,
         };
         let (changed, collected) = (Condvar::new(), Condvar::new());
@@ -284,9 +289,13 @@ impl Wal {
         }
     }
 
-    /// Returns when record `lsn` is durable, after a wait of `window` for others where this thread does the work.
+    /// Returns when record `lsn` is durable, after a wait of `window` for others where this thread does the work and
+    /// there are others.
     fn make_durable(&self, lsn: Lsn, mut window: Option<Duration>) -> Result<(), WalError> {
         let mut state = self.state.lock();
+        let grouped = usize::from(window.is_some());
+        state.committing += grouped;
+        state.group = state.group.max(state.committing);
         let mut collects = false;
         let done = loop {
             if state.progress.durable >= lsn {
@@ -297,14 +306,17 @@ impl Wal {
             }
             if state.writing || (state.collecting && !collects && window.is_some()) {
                 self.changed.wait(&mut state);
-            } else if let Some(window) = window.take() {
+            } else if let Some(window) = window.take().filter(|_| state.group > 1) {
                 (state.collecting, collects) = (true, true);
                 self.collected.wait_for(&mut state, window);
             } else {
+                // Who commits alone is not made to wait for nobody: the next group has those that are there now.
+                state.group = state.committing;
                 // What fails here is found by the next round.
                 let _ = self.write(&mut state, true);
             }
         };
+        state.committing -= grouped;
         if collects {
             // Those who came too late for this round need one of theirs to begin the next.
             state.collecting = false;

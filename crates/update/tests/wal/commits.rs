@@ -208,6 +208,17 @@ fn a_group_waits_for_others_and_a_flush_does_not_wait_for_a_group() {
 }
 
 #[test]
+fn who_commits_alone_does_not_wait_for_a_group() {
+    let hour = Durability::Group(Duration::from_secs(3600));
+    let volume = SimVolume::new();
+    let (wal, _) = open(&volume, options(1, hour)).unwrap();
+    for number in 0..3 {
+        wal.commit(wal.append(&[number]).unwrap()).unwrap();
+        assert_eq!(wal.durable_lsn(), Lsn(u64::from(number) + 1));
+    }
+}
+
+#[test]
 fn a_failure_reaches_everyone_who_waits() {
     let gated = Gated::default();
     let (volume, gate) = (gated.volume.clone(), gated.gate.clone());
