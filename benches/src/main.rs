@@ -110,15 +110,37 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", told(&error));
             ExitCode::FAILURE
         }
     }
 }
 
+/// An error with its causes, each said once: many name theirs themselves.
+fn told(error: &anyhow::Error) -> String {
+    let mut said = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if said.is_empty() {
+            said = cause;
+        } else if !said.contains(&cause) {
+            said = format!("{said}: {cause}");
+        }
+    }
+    said
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cause_is_said_once() {
+        use anyhow::Context;
+        let io = || std::io::Error::other("no such thing");
+        let outer = |message: String| Err::<(), _>(io()).context(message).unwrap_err();
+        assert_eq!(told(&outer("opening x".into())), "opening x: no such thing");
+        assert_eq!(told(&outer(format!("opening x: {}", io()))), "opening x: no such thing");
+    }
 
     #[test]
     fn a_runbook_needs_no_word_before_it() {

@@ -6,7 +6,7 @@ use crate::progress::Console;
 use anyhow::{Context, Result, bail, ensure};
 use gleann::{
     Backend, Delete, Durability, Element, ElementType, Index, Insert, Key, LiveStats, MAX_THREADS,
-    OpenOptions, Progress, UpdateOptions, Upsert, VectorFile, bytes, make_live,
+    OpenOptions, Progress, Survey, UpdateOptions, Upsert, VectorFile, bytes, make_live,
 };
 use gleann_vector::{RowSource, read_keys};
 use half::f16;
@@ -65,7 +65,7 @@ pub struct UpdateArgs {
     /// Wait until everything acknowledged is durable
     #[arg(long, group = "work")]
     flush: bool,
-    /// Print what the index holds
+    /// Print what the index holds, and how far updates have worn its graph (reads all of it)
     #[arg(long, group = "work")]
     stats: bool,
     /// Print nothing but errors, and the figures asked for
@@ -112,7 +112,7 @@ pub fn run(args: UpdateArgs) -> Result<()> {
         args.say("flushed");
     }
     if args.stats {
-        print_stats(&live_stats(&index, &args.index)?);
+        print_stats(&live_stats(&index, &args.index)?, &index.survey()?);
     }
     Ok(())
 }
@@ -141,13 +141,24 @@ fn live_stats(index: &Index, dir: &Path) -> Result<LiveStats> {
 }
 
 /// Prints what a live index holds.
-fn print_stats(stats: &LiveStats) {
+fn print_stats(stats: &LiveStats, survey: &Survey) {
     let figures = &stats.figures;
     println!("backend {}", stats.backend);
     println!("vectors {} live, {} deleted, {} free places", figures.live, figures.dead, figures.free);
     println!("pending {} in memory and in the log only", figures.pending);
+    let overlap = survey.overlap_ratio().map_or("none".into(), |ratio| format!("{ratio:.3}"));
+    let dead = 100.0 * survey.dead_links as f64 / survey.links.max(1) as f64;
+    println!(
+        "graph   {} on disk, degree {:.1}, {dead:.1} % of the neighbours deleted, overlap ratio {overlap}, {} unreachable",
+        survey.live,
+        survey.mean_degree(),
+        survey.unreachable
+    );
     println!("disk    {}, and {} of log", bytes(figures.index_bytes), bytes(figures.log_bytes));
     println!("memory  {}, {} of it changes", bytes(figures.memory_bytes), bytes(figures.overlay_bytes));
+    if let Some(failure) = &stats.failure {
+        println!("failed  {failure}");
+    }
 }
 
 /// What became of changes.

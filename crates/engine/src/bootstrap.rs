@@ -54,6 +54,9 @@ fn run(shared: &Shared, nudges: &flume::Receiver<()>) {
             log::error!(
                 "the first graph could not be built, and is tried again with twice the vectors: {error}"
             );
+            if let Ok(updates) = shared.generation().updates() {
+                updates.note_failure(format!("the first graph could not be built: {error}"));
+            }
             let vectors = shared.unbuilt().unwrap_or(0);
             shared.bootstrap.store(2 * vectors.max(1), Ordering::Relaxed);
         }

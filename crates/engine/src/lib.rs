@@ -64,7 +64,7 @@ pub use gleann_search::{
 };
 pub use gleann_storage::{IndexKind, Packing, PostingLayout, UnknownPacking};
 pub use gleann_update::{
-    Backend, Delete, Durability, Insert, LiveCheck, LiveFigures, RepairPolicy, UpdateError, Upsert,
+    Backend, Delete, Durability, Insert, LiveCheck, LiveFigures, RepairPolicy, Survey, UpdateError, Upsert,
 };
 pub use gleann_vector::{Element, ElementType, FileError, Key, Matrix, Metric, Progress, Silent, VectorFile};
 pub use import::{

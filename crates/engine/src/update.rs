@@ -3,7 +3,7 @@
 use crate::generation::OpenGeneration;
 use crate::index::Index;
 use crate::live::{AnyUpdates, LiveStats, Updates, inserts, snapshot, upserts};
-use gleann_update::{Delete, Insert, Outcome, Rewrite, UpdateError, Upsert};
+use gleann_update::{Delete, Insert, Outcome, Rewrite, Survey, UpdateError, Upsert};
 use gleann_vector::{Element, Key};
 use std::path::Path;
 
@@ -140,6 +140,15 @@ impl Index {
     /// What a live index says of its state; none if it is static.
     pub fn live_stats(&self) -> Option<LiveStats> {
         self.shared().generation().any_updates().map(AnyUpdates::stats)
+    }
+
+    /// What updates have made of the graph on disk, as the last checkpoint has left it: how full lists are, which neighbours
+    /// share a page, whom no way leads to. Reads the whole index once; searches and updates go on meanwhile.
+    ///
+    /// # Errors
+    /// The index is static, a block is damaged, or the system refused.
+    pub fn survey(&self) -> Result<Survey, UpdateError> {
+        self.shared().generation().updates()?.survey()
     }
 
     /// Puts vectors, row-major, so many at a time that a switch to another generation need not wait long.

@@ -9,12 +9,12 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 /// The lists of all places; those that hold nothing have none.
-pub(super) struct Lists<'a> {
-    pub(super) pages: &'a Pages,
-    pub(super) table: Arc<PageTable>,
-    pub(super) layout: &'a Layout,
-    pub(super) places: u32,
-    pub(super) block: RefCell<Vec<u8>>,
+pub(crate) struct Lists<'a> {
+    pub(crate) pages: &'a Pages,
+    pub(crate) table: Arc<PageTable>,
+    pub(crate) layout: &'a Layout,
+    pub(crate) places: u32,
+    pub(crate) block: RefCell<Vec<u8>>,
 }
 
 impl AdjacencyRows for Lists<'_> {
@@ -51,6 +51,6 @@ impl AdjacencyRows for Lists<'_> {
     }
 
     fn replace(&mut self, _: u32, _: &[u32]) -> Result<(), UpdateError> {
-        unreachable!("a check changes nothing")
+        unreachable!("who walks the lists changes nothing")
     }
 }

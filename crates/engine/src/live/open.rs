@@ -14,6 +14,7 @@ use gleann_search::Expansion;
 use gleann_storage::{IndexDirectory, OsVolume, Packing, StorageError};
 use gleann_update::{LinkParams, Live, LiveOptions, LiveParts, REPAIR_BYTES, SEGMENT_BYTES};
 use gleann_vector::Element;
+use parking_lot::Mutex;
 use std::fs::File;
 use std::sync::Arc;
 
@@ -100,6 +101,7 @@ impl<T: Element> LiveOpening<T> {
             consolidate_share: options.consolidate_share,
             cpu: cpu.clone(),
             workers: count,
+            failure: Mutex::default(),
         };
         let keeper = Arc::new(keeper);
         let (jobs, intake) = flume::bounded(count * options.in_flight.max(1) * QUEUED);

@@ -4,7 +4,7 @@ use gleann_update::{Backend, LiveFigures};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A live index at one moment.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LiveStats {
     /// How inserts reach the graph.
     pub backend: Backend,
@@ -12,6 +12,9 @@ pub struct LiveStats {
     pub figures: LiveFigures,
     /// Processor time that the update threads have used, in nanoseconds.
     pub update_cpu_ns: u64,
+    /// Why the last checkpoint, merge or first build of the graph that was due could not be done, which is tried again; none
+    /// if it was done.
+    pub failure: Option<String>,
 }
 
 /// The processor time of the threads of updates, as each has last said.

@@ -7,7 +7,7 @@ use crate::live::stats::{LiveStats, UpdateCpu};
 use crate::live::worker::{Job, Keeper, Reply};
 use crate::shared::Shared;
 use gleann_storage::{OsVolume, Volume};
-use gleann_update::{Delete, Insert, Inserted, Live, Outcome, Rewrite, UpdateError, Upsert};
+use gleann_update::{Delete, Insert, Inserted, Live, Outcome, Rewrite, Survey, UpdateError, Upsert};
 use gleann_vector::{Element, check_finite};
 use std::any::Any;
 use std::sync::Arc;
@@ -34,6 +34,9 @@ pub(crate) trait AnyUpdates: Send + Sync {
     /// Number of vectors, if there is no graph of them yet.
     fn unbuilt(&self) -> Option<u64>;
     fn stats(&self) -> LiveStats;
+    fn survey(&self) -> Result<Survey, UpdateError>;
+    /// Keeps why work in the background could not be done.
+    fn note_failure(&self, failure: String);
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -164,6 +167,17 @@ impl<T: Element> AnyUpdates for Updates<T> {
             backend: self.live.backend(),
             figures: self.live.figures(),
             update_cpu_ns: self.cpu.total_ns(),
+            failure: self.keeper.as_ref().and_then(|keeper| keeper.failure.lock().clone()),
+        }
+    }
+
+    fn survey(&self) -> Result<Survey, UpdateError> {
+        self.live.survey()
+    }
+
+    fn note_failure(&self, failure: String) {
+        if let Some(keeper) = &self.keeper {
+            *keeper.failure.lock() = Some(failure);
         }
     }
 

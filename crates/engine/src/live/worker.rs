@@ -9,6 +9,7 @@ use gleann_search::Turn;
 use gleann_storage::PageIo;
 use gleann_update::{InsertJob, Inserted, Live, Rewrite, Runner, UpdateError};
 use gleann_vector::Element;
+use parking_lot::Mutex;
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -86,6 +87,8 @@ pub(crate) struct Keeper<T: Element> {
     pub(crate) cpu: Arc<UpdateCpu>,
     /// Threads that run inserts, which come first among those whose time is noted.
     pub(crate) workers: usize,
+    /// Why the last thing that was due could not be done; none if it was.
+    pub(crate) failure: Mutex<Option<String>>,
 }
 
 impl<T: Element> Keeper<T> {
@@ -124,11 +127,12 @@ impl<T: Element> Keeper<T> {
         let keeper = self.clone();
         std::thread::Builder::new().name("gleann-keeper".into()).spawn(move || {
             while nudges.recv().is_ok() {
-                if let Some(due) = keeper.due()
-                    && let Err(error) = keeper.rewrite(due)
-                {
+                let Some(due) = keeper.due() else { continue };
+                let failure = keeper.rewrite(due).err().map(|error| error.to_string());
+                if let Some(error) = &failure {
                     log::error!("a checkpoint failed, and is tried again when the next is due: {error}");
                 }
+                *keeper.failure.lock() = failure;
             }
         })
     }

@@ -1,10 +1,10 @@
 //! The way through the files of a live index.
 
-use super::lists::Lists;
 use super::records::Records;
 use crate::areas::{per_block, read_blocks};
 use crate::backend::Backend;
 use crate::error::UpdateError;
+use crate::lists::Lists;
 use crate::operation::Operation;
 use crate::pages::{Pages, PagesError, PagesPlace, TABLE_NAME};
 use crate::root::Root;

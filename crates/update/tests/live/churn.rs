@@ -97,6 +97,10 @@ fn churn(backend: Backend, repair_bytes: usize) {
     create_shaped(&fresh, backend, &shape, &vectors);
     let built = open_shaped(&fresh, &shape, options(Durability::None)).unwrap();
     let renumbered: BTreeMap<u64, [f32; D]> = (0..).zip(vectors).collect();
+    // Nothing is pending, so this is the whole graph.
+    let survey = live.survey().unwrap();
+    assert_eq!((survey.live, survey.unreachable, survey.dead_links), (rows.len() as u64, 0, 0), "{survey:?}");
+    assert!(survey.mean_degree() > 8.0 && survey.overlap_ratio().unwrap() > 0.0, "{survey:?}");
     for (list, before) in lists.into_iter().zip(before) {
         let (after, anew) = (recall(&live, &volume, &rows, list), recall(&built, &fresh, &renumbered, list));
         eprintln!(
