@@ -102,28 +102,7 @@ impl Codes {
     #[inline]
     pub fn prefetch(&self, id: u32) {
         if (id as usize) < self.len() {
-            let code = self.code(id);
-            prefetch_line(&code[0]);
-            // A code of up to 64 bytes lies in one cache line, unless it straddles two.
-            let last = &code[code.len() - 1];
-            if std::ptr::from_ref(last) as usize / 64 != std::ptr::from_ref(&code[0]) as usize / 64 {
-                prefetch_line(last);
-            }
-            for line in code.iter().step_by(64).skip(1) {
-                prefetch_line(line);
-            }
+            gleann_vector::prefetch(self.code(id));
         }
     }
-}
-
-#[inline]
-fn prefetch_line(byte: &u8) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch reads nothing and never faults.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch(std::ptr::from_ref(byte).cast(), _MM_HINT_T0);
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = byte;
 }

@@ -40,6 +40,11 @@ pub struct DistanceTable {
 const MAX_STEPS: f32 = u16::MAX as f32;
 
 impl DistanceTable {
+    /// Asks the processor for what estimates read, ahead of them.
+    pub fn prefetch(&self) {
+        gleann_vector::prefetch(&self.steps);
+    }
+
     /// An empty table, to be filled before it is asked.
     pub fn new() -> Self {
         Self::default()

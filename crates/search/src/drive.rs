@@ -116,6 +116,11 @@ impl<X: Searched, Io: PageIo, C: Clock, J> Driver<X, Io, C, J> {
         !self.vacant.is_empty()
     }
 
+    /// Whether no search is under way.
+    pub fn is_idle(&self) -> bool {
+        self.vacant.len() == self.slots.len()
+    }
+
     /// Nanoseconds, by the clock it was given.
     pub fn now_ns(&self) -> u64 {
         self.clock.now_ns()
@@ -124,6 +129,18 @@ impl<X: Searched, Io: PageIo, C: Clock, J> Driver<X, Io, C, J> {
     /// Time spent in [`Driver::wait`], in nanoseconds.
     pub fn idle_ns(&self) -> u64 {
         self.idle_ns
+    }
+
+    /// Reads that have come and were not taken in. Cheap enough to ask every 2 µs.
+    pub fn arrived(&self) -> usize {
+        self.reader.arrived()
+    }
+
+    /// Asks the processor for what the searches under way will need next, after other work on this core.
+    pub fn prefetch(&self) {
+        for slot in self.slots.iter().filter(|slot| slot.job.is_some()) {
+            slot.plan.prefetch(&slot.query);
+        }
     }
 
     /// Starts a search; it makes its first reads in the next turn.
@@ -225,7 +242,7 @@ impl<X: Searched, Io: PageIo, C: Clock, J> Driver<X, Io, C, J> {
     }
 
     /// The fewest reads that must come before any search can go on.
-    fn wanted(&self) -> usize {
+    pub fn wanted(&self) -> usize {
         let running = self.slots.iter().filter(|slot| slot.job.is_some());
         let missing = |slot: &Slot<X, J>| if slot.queued { 1 } else { slot.plan.missing() };
         running.map(missing).min().unwrap_or(1).max(1)

@@ -93,6 +93,12 @@ pub trait Plan<X: Searched>: Default {
         block
     }
 
+    /// Asks the processor for what the next arrival will need of `query` and of the search's own state, after other work may
+    /// have driven it from the caches (LIOS §4.4).
+    fn prefetch(&self, query: &[X::Element]) {
+        gleann_vector::prefetch(query);
+    }
+
     /// What the search has cost so far.
     fn stats(&mut self) -> &mut QueryStats;
 }

@@ -127,6 +127,12 @@ impl Default for Traversal {
 }
 
 impl<T: Element> Plan<SearchIndex<T>> for Traversal {
+    fn prefetch(&self, query: &[T]) {
+        gleann_vector::prefetch(query);
+        self.table.prefetch();
+        self.visited.prefetch_all();
+    }
+
     fn begin(
         &mut self,
         index: &SearchIndex<T>,

@@ -57,7 +57,12 @@ impl Visited {
     #[inline]
     pub(crate) fn prefetch(&self, id: u32) {
         let at = (id.wrapping_mul(SPREAD) >> self.shift) as usize & (self.table.len() - 1);
-        prefetch(&self.table[at]);
+        gleann_vector::prefetch(&self.table[at..=at]);
+    }
+
+    /// Asks the processor for all of it.
+    pub(crate) fn prefetch_all(&self) {
+        gleann_vector::prefetch(&self.table);
     }
 
     /// Adds ids; appends the new ones to `fresh`, in order. Whether an id is new is close to a coin toss, so the
@@ -91,18 +96,6 @@ impl Visited {
             self.insert(id);
         }
     }
-}
-
-#[inline]
-fn prefetch(place: &u32) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch reads nothing and never faults.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch(std::ptr::from_ref(place).cast(), _MM_HINT_T0);
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = place;
 }
 
 #[cfg(test)]

@@ -160,7 +160,12 @@ impl<Io: PageIo> BlockReader<Io> {
 
     /// Whether [`BlockReader::poll`] would deliver something. Cheap.
     pub fn ready(&self) -> bool {
-        !self.failed.is_empty() || self.io.ready()
+        self.arrived() > 0
+    }
+
+    /// Reads that [`BlockReader::poll`] would deliver. Cheap.
+    pub fn arrived(&self) -> usize {
+        self.failed.len() + self.io.arrived()
     }
 
     /// Blocks until `wanted` (≥ 1) reads can be delivered or `timeout` has passed.

@@ -103,10 +103,6 @@ impl SimDisk {
         self.jitter % (2 * self.options.latency_ns.max(1))
     }
 
-    fn earliest(&self) -> Option<u64> {
-        self.pending.iter().map(|pending| pending.due).min()
-    }
-
     fn complete(&self, pending: &Pending) -> RawCompletion {
         let RawRead { token, offset, buffer, length } = pending.read;
         let available = (self.image.len() as u64).saturating_sub(offset).min(u64::from(length)) as u32;
@@ -146,8 +142,9 @@ impl PageIo for SimDisk {
         Ok(())
     }
 
-    fn ready(&self) -> bool {
-        self.earliest().is_some_and(|due| due <= self.clock.now_ns())
+    fn arrived(&self) -> usize {
+        let now = self.clock.now_ns();
+        self.pending.iter().filter(|pending| pending.due <= now).count()
     }
 
     fn reap(&mut self, into: &mut Vec<RawCompletion>) -> usize {

@@ -29,9 +29,14 @@ impl<T: Element> Live<T> {
     /// Waits for the checkpoint under way if twice as much has changed as should: memory stays bounded.
     pub fn wait_for_room(&self) {
         let buffers = self.writer.lock().buffers.len();
-        if self.overlay_bytes() >= 2 * self.options.overlay_bytes || buffers > MOST_BUFFERS {
+        if !self.has_room() || buffers > MOST_BUFFERS {
             drop(self.maintenance.lock());
         }
+    }
+
+    /// Whether there is room for more changes before a checkpoint has been made. Never waits.
+    pub fn has_room(&self) -> bool {
+        self.overlay_bytes() < 2 * self.options.overlay_bytes
     }
 
     /// Share of the graph's nodes that are deleted.

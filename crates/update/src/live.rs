@@ -3,6 +3,7 @@
 use crate::areas::read_area;
 use crate::backend::Backend;
 use crate::buffer::Buffer;
+use crate::crew::Crew;
 use crate::error::UpdateError;
 use crate::figures::Figures;
 use crate::key_map::KeyMap;
@@ -40,6 +41,8 @@ pub struct LiveParts<T: Element> {
     pub mem_graph: Option<MemGraph<T>>,
     /// Called before anybody reads by a new page table: caches of the old one's blocks end here.
     pub before_switch: Box<dyn Fn() + Send + Sync>,
+    /// Who computes checkpoints and merges.
+    pub crew: Arc<dyn Crew>,
 }
 
 /// How a live index takes updates.
@@ -99,6 +102,7 @@ pub struct Live<T: Element> {
     /// What ties its files together.
     pub(crate) id: BuildId,
     pub(crate) before_switch: Box<dyn Fn() + Send + Sync>,
+    pub(crate) crew: Arc<dyn Crew>,
     pub(crate) pages: Pages,
     pub(crate) wal: Wal,
     pub(crate) backend: Backend,
@@ -118,7 +122,7 @@ impl<T: Element> Live<T> {
     /// # Errors
     /// A file is missing or damaged, or the system refused.
     pub fn open(parts: LiveParts<T>, options: LiveOptions) -> Result<Self, UpdateError> {
-        let LiveParts { volume, index: id, layout, metric, codebook, mem_graph, before_switch } = parts;
+        let LiveParts { volume, index: id, layout, metric, codebook, mem_graph, before_switch, crew } = parts;
         let place = PagesPlace { volume: volume.clone(), index: id, layout: layout.block_layout() };
         let (pages, root) = Pages::open(place)?;
         let damaged =
@@ -169,6 +173,7 @@ impl<T: Element> Live<T> {
             id,
             changes,
             before_switch,
+            crew,
             pages,
             wal,
             backend: root.backend,

@@ -7,6 +7,7 @@
 
 use crate::buffer::Buffer;
 use crate::checkpoint::{Frozen, Rewrite};
+use crate::crew::Worker;
 use crate::direct::{Committed, Linked, Outcome};
 use crate::error::UpdateError;
 use crate::figures::Figures;
@@ -29,7 +30,6 @@ use std::time::Duration;
 const DEAD_FIRST: f64 = 0.1;
 /// Vectors that one thread of a merge links at a time.
 const IN_FLIGHT: usize = 8;
-const MAX_WAIT: Duration = Duration::from_millis(1);
 
 /// A vector of a temporary index, and the node it has become.
 #[derive(Clone, Copy)]
@@ -90,27 +90,22 @@ impl<T: Element> Live<T> {
             .flat_map(|(at, buffer)| (0..buffer.index().len() as u32).map(move |slot| (at, slot)))
             .filter(|&(at, slot)| buffers[at].index().is_live(slot))
             .collect();
-        let next = AtomicUsize::new(0);
-        let failure = Mutex::new(None);
-        rayon::scope(|scope| {
-            for _ in 0..rayon::current_num_threads() {
-                scope.spawn(|_| {
-                    let run = || {
-                        let path = self.pages.path().to_owned();
-                        let disk =
-                            disk().map_err(|source| StorageError::Io { action: "opening", path, source })?;
-                        let runner =
-                            Runner::into(self.clone(), merging.clone(), (disk, clock.clone()), IN_FLIGHT);
-                        merging.link_all(runner, (&all, &next), buffers, moves)
-                    };
-                    if let Err(error) = run() {
-                        failure.lock().get_or_insert(error);
-                        next.store(all.len(), Ordering::Relaxed);
-                    }
-                });
+        let share = Share { all, next: AtomicUsize::new(0), buffers, moves, failure: Mutex::new(None) };
+        self.crew.run(&|| {
+            let path = self.pages.path().to_owned();
+            match disk() {
+                Ok(disk) => {
+                    let runner =
+                        Runner::into(self.clone(), merging.clone(), (disk, clock.clone()), IN_FLIGHT);
+                    Box::new(MergeWorker { runner, share: &share })
+                }
+                Err(source) => {
+                    share.fail(StorageError::Io { action: "opening", path, source }.into());
+                    Box::new(Nothing)
+                }
             }
         });
-        failure.into_inner().map_or(Ok(()), Err)
+        share.failure.into_inner().map_or(Ok(()), Err)
     }
 
     /// The pass over the blocks, and the switch.
@@ -196,41 +191,80 @@ impl<T: Element> Merging<T> {
         let changes = Arc::new(Changes::new(version));
         Self { live: live.clone(), changes, overlay, view: Mutex::new(view) }
     }
+}
 
-    /// Links vectors until there are none left.
-    fn link_all<Io: PageIo, C: Clock>(
-        &self,
-        mut runner: Runner<T, Io, C, (usize, u32)>,
-        (all, next): (&[(usize, u32)], &AtomicUsize),
-        buffers: &[Arc<Buffer<T>>],
-        moves: &Mutex<Vec<Move>>,
-    ) -> Result<(), UpdateError> {
-        let mut failure = None;
-        loop {
-            while failure.is_none() && runner.has_room() {
-                let Some(&job) = all.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-                let index = buffers[job.0].index();
-                let (key, vector) = (index.key(job.1), index.vector(job.1).to_vec());
-                let insert = InsertJob { key, vector, replace: false, job };
-                runner.start(insert).map_err(|(_, error)| error)?;
-            }
-            let turn = runner.turn(&mut |(buffer, slot), inserted| match inserted {
-                Ok(committed) => {
-                    moves.lock().extend(committed.node.map(|node| Move { node, buffer, slot }));
-                }
-                Err(error) => failure = Some(error),
-            });
-            match turn {
-                Turn::Busy => {}
-                Turn::Waiting => runner.wait(MAX_WAIT),
-                Turn::Idle => match failure {
-                    Some(error) => return Err(error),
-                    None if next.load(Ordering::Relaxed) >= all.len() => return Ok(()),
-                    None => {}
-                },
+/// The vectors of an insert phase, which several share.
+struct Share<'a, T: Element> {
+    all: Vec<(usize, u32)>,
+    next: AtomicUsize,
+    buffers: &'a [Arc<Buffer<T>>],
+    moves: &'a Mutex<Vec<Move>>,
+    failure: Mutex<Option<UpdateError>>,
+}
+
+/// One member's part in it.
+struct MergeWorker<'a, T: Element, Io: PageIo, C: Clock> {
+    runner: Runner<T, Io, C, (usize, u32)>,
+    share: &'a Share<'a, T>,
+}
+
+/// The part of a member that can do nothing.
+struct Nothing;
+
+impl<T: Element> Share<'_, T> {
+    /// Nothing is left to do.
+    fn fail(&self, error: UpdateError) {
+        self.failure.lock().get_or_insert(error);
+        self.next.store(self.all.len(), Ordering::Relaxed);
+    }
+
+    fn take(&self) -> Option<InsertJob<T, (usize, u32)>> {
+        // Not past the end again and again, where the number might wrap.
+        let next = self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| {
+            (next < self.all.len()).then_some(next + 1)
+        });
+        let job = self.all[next.ok()?];
+        let index = self.buffers[job.0].index();
+        let (key, vector) = (index.key(job.1), index.vector(job.1).to_vec());
+        Some(InsertJob { key, vector, replace: false, job })
+    }
+}
+
+impl<T: Element, Io: PageIo, C: Clock> Worker for MergeWorker<'_, T, Io, C> {
+    fn step(&mut self, spent: &mut dyn FnMut() -> bool) -> Turn {
+        let Self { runner, share } = self;
+        while runner.has_room()
+            && let Some(insert) = share.take()
+        {
+            if let Err((_, error)) = runner.start(insert) {
+                share.fail(error);
             }
         }
+        let mut take = |(buffer, slot), inserted: Inserted| match inserted {
+            Ok(committed) => {
+                let moved = committed.node.map(|node| Move { node, buffer, slot });
+                share.moves.lock().extend(moved);
+            }
+            Err(error) => share.fail(error),
+        };
+        match runner.step(&mut take, spent) {
+            // The last one it had has ended, and there was no room for others before.
+            Turn::Idle if share.next.load(Ordering::Relaxed) < share.all.len() => Turn::Busy,
+            turn => turn,
+        }
     }
+
+    fn wait(&mut self, timeout: Duration) {
+        self.runner.wait(timeout);
+    }
+}
+
+impl Worker for Nothing {
+    fn step(&mut self, _: &mut dyn FnMut() -> bool) -> Turn {
+        Turn::Idle
+    }
+
+    fn wait(&mut self, _: Duration) {}
 }
 
 impl<T: Element> Inserts<T> for Merging<T> {

@@ -3,6 +3,7 @@
 //! one pass; for OdinANN the checkpoint and the consolidation).
 
 use crate::checkpoint::Frozen;
+use crate::crew::Worker;
 use crate::error::UpdateError;
 use crate::figures::Figures;
 use crate::linking::Joining;
@@ -11,9 +12,9 @@ use crate::pages::Commit;
 use crate::reach::Reach;
 use crate::repair::{RepairJob, RepairParams, RepairSource};
 use gleann_graph::PruneParams;
-use gleann_lios::run_to_end;
+use gleann_lios::{Resumable, Step};
 use gleann_quant::Codebook;
-use gleann_search::{Link, NodeState, NodeTable, Overlay, Written, join, room};
+use gleann_search::{Link, NodeState, NodeTable, Overlay, Turn, Written, join, room};
 use gleann_storage::{
     Area, Layout, LogicalBlock, PageTable, Record, is_vacant, record_bytes, replace_list, vacate_record,
 };
@@ -23,6 +24,7 @@ use parking_lot::Mutex;
 use rayon::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// Blocks that are computed, then written, at a time.
 const BLOCKS_AT_ONCE: usize = 512;
@@ -69,6 +71,35 @@ struct Scratch<'a> {
     job: RepairJob<Survivors<'a>>,
     list: Vec<u32>,
     before: Vec<u32>,
+}
+
+/// A block on its way through a pass.
+struct OpenBlock {
+    /// Its position among those that are computed at a time.
+    at: usize,
+    index: u32,
+    bytes: Vec<u8>,
+    changed: bool,
+    /// The record that is next.
+    slot: u32,
+    /// What may have been cut off the list of that record, if it is being repaired.
+    repairing: Option<Vec<u32>>,
+}
+
+/// Blocks that several share.
+struct Share {
+    left: Mutex<Vec<OpenBlock>>,
+    done: Mutex<Vec<Option<Vec<u8>>>>,
+    failure: Mutex<Option<UpdateError>>,
+}
+
+/// One member's part in them.
+struct BlockWorker<'a, T: Element> {
+    pass: &'a Rewriter<'a, T>,
+    share: &'a Share,
+    reach: &'a Reach,
+    scratch: Scratch<'a>,
+    open: Option<OpenBlock>,
 }
 
 /// A portion that is to come into force.
@@ -164,12 +195,9 @@ impl<T: Element> Rewriter<'_, T> {
                     since_switch = 0;
                 }
             }
-            let written: Vec<Result<Option<Vec<u8>>, UpdateError>> = chunk
-                .par_iter()
-                .map_init(|| self.scratch(&dead), |scratch, &index| self.block(scratch, index, &reach))
-                .collect();
+            let written = self.renewed(chunk, &dead, &reach)?;
             for (&index, block) in chunk.iter().zip(written) {
-                if let Some(mut block) = block? {
+                if let Some(mut block) = block {
                     commit.write(LogicalBlock { area: Area::Records, index }, &mut block)?;
                     Figures::add(&self.live.figures.blocks_written, 1);
                     since_switch += 1;
@@ -349,52 +377,117 @@ impl<T: Element> Rewriter<'_, T> {
         named
     }
 
-    /// A block with its changes, if it has any.
-    fn block(
+    /// Blocks with their changes, those that have any. They are read by the threads of the caller's pool; the crew does
+    /// the rest.
+    fn renewed(
         &self,
-        scratch: &mut Scratch<'_>,
-        index: u32,
+        chunk: &[u32],
+        dead: &HashMap<u32, Box<[u32]>>,
         reach: &Reach,
-    ) -> Result<Option<Vec<u8>>, UpdateError> {
-        let mut block = self.read(index)?;
-        let mut changed = index as usize >= self.table.records().len();
-        let per_block = self.layout().records_per_block() as u32;
-        for id in index * per_block..(index + 1) * per_block {
-            let state = self.states.get(id as usize).copied().unwrap_or(NodeState::Free);
-            let start = self.layout().slot_of(NodeId(id)) * self.layout().record_bytes();
-            let place = start..start + self.layout().record_bytes();
-            if state == NodeState::Free {
-                continue;
-            }
-            if self.repair && state == NodeState::Dead {
-                vacate_record(self.layout(), &mut block[place]);
-                changed = true;
-                continue;
-            }
-            for overlay in self.written.rest(&self.frozen, id) {
-                changed |= overlay.with_record(id, |record| block[place.clone()].copy_from_slice(record));
-            }
-            changed |= self.renew(scratch, id, &mut block[place], reach)?;
-        }
-        Ok(changed.then_some(block))
+    ) -> Result<Vec<Option<Vec<u8>>>, UpdateError> {
+        let read: Result<Vec<OpenBlock>, UpdateError> = chunk
+            .par_iter()
+            .enumerate()
+            .map(|(at, &index)| {
+                let changed = index as usize >= self.table.records().len();
+                Ok(OpenBlock { at, index, bytes: self.read(index)?, changed, slot: 0, repairing: None })
+            })
+            .collect();
+        // Taken from the end, in order.
+        let mut read = read?;
+        read.reverse();
+        let share = Share {
+            left: Mutex::new(read),
+            done: Mutex::new(vec![None; chunk.len()]),
+            failure: Mutex::default(),
+        };
+        self.live.crew.run(&|| {
+            Box::new(BlockWorker {
+                pass: self,
+                share: &share,
+                reach,
+                scratch: self.scratch(dead),
+                open: None,
+            })
+        });
+        share.failure.into_inner().map_or_else(|| Ok(share.done.into_inner()), Err)
     }
 
-    /// Brings the list of one record up to date; whether it has changed.
-    fn renew(
+    /// Goes on with a block.
+    fn go_on(
         &self,
         scratch: &mut Scratch<'_>,
-        id: u32,
-        record: &mut [u8],
+        open: &mut OpenBlock,
         reach: &Reach,
+        spent: &mut dyn FnMut() -> bool,
+    ) -> Result<Step, UpdateError> {
+        let per_block = self.layout().records_per_block() as u32;
+        while open.slot < per_block {
+            let id = open.index * per_block + open.slot;
+            let start = self.layout().slot_of(NodeId(id)) * self.layout().record_bytes();
+            let place = start..start + self.layout().record_bytes();
+            if let Some(cut) = open.repairing.take() {
+                if scratch.job.step(spent) == Step::More {
+                    open.repairing = Some(cut);
+                    return Ok(Step::More);
+                }
+                self.take_repaired(scratch);
+                open.changed |= self.end_renewal(scratch, (id, &mut open.bytes[place]), cut, reach);
+            } else if self.has_record(open, id, place.clone())? {
+                let (cut, to_repair) = self.begin_renewal(scratch, (id, &open.bytes[place.clone()]))?;
+                if to_repair {
+                    scratch.job.start(id, &scratch.list);
+                    open.repairing = Some(cut);
+                    continue;
+                }
+                open.changed |= self.end_renewal(scratch, (id, &mut open.bytes[place]), cut, reach);
+            }
+            open.slot += 1;
+            if open.slot < per_block && spent() {
+                return Ok(Step::More);
+            }
+        }
+        Ok(Step::Done)
+    }
+
+    /// Puts a place in order; whether it has a record then, whose list is to be brought up to date.
+    fn has_record(
+        &self,
+        open: &mut OpenBlock,
+        id: u32,
+        place: std::ops::Range<usize>,
     ) -> Result<bool, UpdateError> {
-        if is_vacant(self.layout(), record) {
-            // A consolidation that was cut short has come by.
-            if self.states[id as usize] == NodeState::Dead {
+        let record = &mut open.bytes[place];
+        match self.states.get(id as usize).copied().unwrap_or(NodeState::Free) {
+            NodeState::Free => return Ok(false),
+            NodeState::Dead if self.repair => {
+                vacate_record(self.layout(), record);
+                open.changed = true;
                 return Ok(false);
             }
-            return Err(self.live.damaged_node(id, &"it should be here, and the place is vacant"));
+            _ => {}
         }
-        let Scratch { job, list, before } = scratch;
+        for overlay in self.written.rest(&self.frozen, id) {
+            open.changed |= overlay.with_record(id, |new| record.copy_from_slice(new));
+        }
+        if !is_vacant(self.layout(), record) {
+            return Ok(true);
+        }
+        // A consolidation that was cut short has come by.
+        if self.states[id as usize] == NodeState::Dead {
+            return Ok(false);
+        }
+        Err(self.live.damaged_node(id, &"it should be here, and the place is vacant"))
+    }
+
+    /// Makes the list of a record as it is with all that joined it; what may have been cut off it, and whether it has to be
+    /// repaired or shortened.
+    fn begin_renewal(
+        &self,
+        scratch: &mut Scratch<'_>,
+        (id, record): (u32, &[u8]),
+    ) -> Result<(Vec<u32>, bool), UpdateError> {
+        let Scratch { list, before, .. } = scratch;
         before.clear();
         let fields = Record::decode(self.layout(), record, self.nodes.places() as u32)
             .map_err(|cause| self.live.damaged_node(id, &cause))?;
@@ -408,15 +501,29 @@ impl<T: Element> Rewriter<'_, T> {
                 self.drop_led_to(list);
             }
         }
-        if self.repair || list.len() > self.layout().degree() {
-            job.start(id, list);
-            run_to_end(job);
-            let lost = job.result().len() < list.len() || job.result() != &list[..];
-            Figures::add(&self.live.figures.lists_repaired, u64::from(lost));
-            Figures::add(&self.live.figures.comparisons, job.comparisons());
-            list.clear();
-            list.extend_from_slice(job.result());
-        }
+        let to_repair = self.repair || list.len() > self.layout().degree();
+        Ok((cut, to_repair))
+    }
+
+    /// What a repair has made of the list.
+    fn take_repaired(&self, scratch: &mut Scratch<'_>) {
+        let Scratch { job, list, .. } = scratch;
+        let lost = job.result().len() < list.len() || job.result() != &list[..];
+        Figures::add(&self.live.figures.lists_repaired, u64::from(lost));
+        Figures::add(&self.live.figures.comparisons, job.comparisons());
+        list.clear();
+        list.extend_from_slice(job.result());
+    }
+
+    /// Writes the list of a record; whether it has changed.
+    fn end_renewal(
+        &self,
+        scratch: &mut Scratch<'_>,
+        (id, record): (u32, &mut [u8]),
+        cut: Vec<u32>,
+        reach: &Reach,
+    ) -> bool {
+        let Scratch { list, before, .. } = scratch;
         // Whoever a new node was said to lead to is looked at as well: its list may have changed since.
         reach.take_cut(id, cut.into_iter().filter(|member| !list.contains(member)));
         reach.take(id, list);
@@ -424,6 +531,35 @@ impl<T: Element> Rewriter<'_, T> {
         if changed {
             replace_list(self.layout(), record, list);
         }
-        Ok(changed)
+        changed
     }
+}
+
+impl<T: Element> Worker for BlockWorker<'_, T> {
+    fn step(&mut self, spent: &mut dyn FnMut() -> bool) -> Turn {
+        loop {
+            let Some(mut open) = self.open.take().or_else(|| self.share.left.lock().pop()) else {
+                return Turn::Idle;
+            };
+            match self.pass.go_on(&mut self.scratch, &mut open, self.reach, spent) {
+                Ok(Step::More) => {
+                    self.open = Some(open);
+                    return Turn::Busy;
+                }
+                Ok(Step::Done) => {
+                    let OpenBlock { at, bytes, changed, .. } = open;
+                    self.share.done.lock()[at] = changed.then_some(bytes);
+                }
+                Err(error) => {
+                    self.share.left.lock().clear();
+                    self.share.failure.lock().get_or_insert(error);
+                }
+            }
+            if spent() {
+                return Turn::Busy;
+            }
+        }
+    }
+
+    fn wait(&mut self, _: Duration) {}
 }

@@ -10,6 +10,7 @@ use gleann_lios::Step;
 use gleann_search::{Changes, Driver, Harvest, Query, SearchError, SearchOptions, ToInsert, Turn};
 use gleann_storage::{BlockReader, Clock, PageIo, ReadTarget};
 use gleann_vector::Element;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,7 +52,17 @@ pub struct Runner<T: Element, Io: PageIo, C: Clock, J> {
     driver: Driver<ToInsert<T>, Io, C, InsertJob<T, J>>,
     linker: Linker,
     search: SearchOptions,
-    ended: Vec<(InsertJob<T, J>, Result<Harvest, SearchError>)>,
+    /// Inserts whose searches have ended, in that order.
+    ended: VecDeque<(InsertJob<T, J>, Result<Harvest, SearchError>)>,
+    linking: Option<Linking<T, J>>,
+}
+
+/// An insert that is being linked.
+struct Linking<T, J> {
+    insert: InsertJob<T, J>,
+    harvest: Harvest,
+    /// Those of all linkings before.
+    comparisons: u64,
 }
 
 impl<T: Element, Io: PageIo, C: Clock, J> Runner<T, Io, C, J> {
@@ -76,7 +87,15 @@ impl<T: Element, Io: PageIo, C: Clock, J> Runner<T, Io, C, J> {
         let search = live.options.link.search(index.entry.mem_graph.is_some());
         let to_insert = ToInsert { index, changes: inserts.changes().clone() };
         let driver = Driver::new(Arc::new(to_insert), BlockReader::new(io, target), clock, slots);
-        Self { linker: inserts.linker(), inserts, live, driver, search, ended: Vec::new() }
+        Self {
+            linker: inserts.linker(),
+            inserts,
+            live,
+            driver,
+            search,
+            ended: VecDeque::new(),
+            linking: None,
+        }
     }
 
     /// Whether another insert can be started.
@@ -102,31 +121,71 @@ impl<T: Element, Io: PageIo, C: Clock, J> Runner<T, Io, C, J> {
 
     /// Does what can be done without waiting. Calls `finished` for every insert that has ended.
     pub fn turn(&mut self, finished: &mut dyn FnMut(J, Inserted)) -> Turn {
-        let Self { driver, ended, .. } = self;
-        let turn = driver.turn(&mut |insert, found| ended.push((insert, found.map(|found| found.nearest))));
-        let some_ended = !self.ended.is_empty();
-        for (insert, harvest) in std::mem::take(&mut self.ended) {
-            let InsertJob { key, vector, replace, job } = insert;
-            let inserted = match harvest {
-                Ok(harvest) => self.link(&Linked { key, vector: &vector, replace, harvest: &harvest }),
-                Err(cause) => Err(UpdateError::Search { key, cause }),
-            };
-            finished(job, inserted);
-        }
-        // Whatever came of it may have made room for more.
-        if some_ended && turn == Turn::Waiting { Turn::Busy } else { turn }
+        self.step(finished, &mut || false)
     }
 
-    fn link(&mut self, linked: &Linked<'_, T>) -> Inserted {
+    /// Does what can be done without waiting, until `spent` objects: it is asked about once a microsecond while an insert
+    /// is linked, and after every turn of the searches. What was begun is gone on with by the next call.
+    pub fn step(&mut self, finished: &mut dyn FnMut(J, Inserted), spent: &mut dyn FnMut() -> bool) -> Turn {
+        loop {
+            if let Some(linking) = self.linking.take()
+                && !self.link_on(linking, finished, spent)
+            {
+                return Turn::Busy;
+            }
+            match self.ended.pop_front() {
+                Some((insert, Ok(harvest))) => self.begin_linking(insert, harvest),
+                Some((insert, Err(cause))) => {
+                    finished(insert.job, Err(UpdateError::Search { key: insert.key, cause }));
+                }
+                None => {
+                    let Self { driver, ended, .. } = self;
+                    let turn = driver.turn(&mut |insert, found| {
+                        ended.push_back((insert, found.map(|found| found.nearest)));
+                    });
+                    if self.ended.is_empty() {
+                        return turn;
+                    }
+                }
+            }
+            if spent() {
+                return Turn::Busy;
+            }
+        }
+    }
+
+    /// Whether an insert has been begun and has not ended.
+    pub fn has_begun(&self) -> bool {
+        self.linking.is_some() || !self.ended.is_empty() || !self.driver.is_idle()
+    }
+
+    fn begin_linking(&mut self, insert: InsertJob<T, J>, harvest: Harvest) {
+        let replaced = if insert.replace { self.live.writer.lock().node_of(insert.key) } else { None };
+        let comparisons = self.linker.comparisons();
+        self.linker.start((&insert.vector, replaced), &harvest, self.live.codebook());
+        self.linking = Some(Linking { insert, harvest, comparisons });
+    }
+
+    /// Goes on with a linking; whether it has ended. If not, it is put back.
+    fn link_on(
+        &mut self,
+        linking: Linking<T, J>,
+        finished: &mut dyn FnMut(J, Inserted),
+        spent: &mut dyn FnMut() -> bool,
+    ) -> bool {
         let Self { live, inserts, linker, driver, .. } = self;
-        let (before, began) = (linker.comparisons(), driver.now_ns());
-        let replaced = if linked.replace { live.writer.lock().node_of(linked.key) } else { None };
-        linker.start((linked.vector, replaced), linked.harvest, live.codebook());
-        while linker.step::<T>(linked.harvest, live.codebook(), &mut || false) == Step::More {}
+        let began = driver.now_ns();
+        let step = linker.step::<T>(&linking.harvest, live.codebook(), spent);
         Figures::add(&live.figures.prune_ns, driver.now_ns() - began);
-        let outcome = inserts.commit(linker, linked);
-        Figures::add(&live.figures.comparisons, linker.comparisons() - before);
-        outcome
+        if step == Step::More {
+            self.linking = Some(linking);
+            return false;
+        }
+        let Linking { insert: InsertJob { key, vector, replace, job }, harvest, comparisons } = linking;
+        let outcome = inserts.commit(linker, &Linked { key, vector: &vector, replace, harvest: &harvest });
+        Figures::add(&live.figures.comparisons, linker.comparisons() - comparisons);
+        finished(job, outcome);
+        true
     }
 
     /// Blocks until a read has come.

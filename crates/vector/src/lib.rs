@@ -25,7 +25,7 @@ pub use files::{
 };
 pub use finite::{NotFinite, check_finite};
 pub use id::{Key, NodeId};
-pub use matrix::Matrix;
+pub use matrix::{Matrix, prefetch};
 pub use metric::Metric;
 pub use pool::{Entry, Inserted, Pool};
 pub use progress::{Cancelled, Progress, Silent};

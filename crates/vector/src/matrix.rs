@@ -126,6 +126,15 @@ impl<T: Element> Matrix<T> {
     }
 }
 
+/// Asks the processor for the cache lines of a slice, ahead of use.
+#[inline]
+pub fn prefetch<T>(slice: &[T]) {
+    let start = slice.as_ptr().cast::<u8>();
+    // From the beginning of its first line, so that the last one is not missed.
+    let before = start as usize % CACHE_LINE;
+    prefetch_bytes(start.wrapping_sub(before), before + size_of_val(slice));
+}
+
 /// Prefetches the cache lines of `bytes` bytes from `start` into all levels.
 #[inline]
 fn prefetch_bytes(start: *const u8, bytes: usize) {

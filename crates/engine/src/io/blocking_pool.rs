@@ -101,8 +101,8 @@ impl PageIo for PoolIo {
         Ok(())
     }
 
-    fn ready(&self) -> bool {
-        !self.arrived.is_empty() || !self.completions.is_empty()
+    fn arrived(&self) -> usize {
+        self.arrived.len() + self.completions.len()
     }
 
     fn reap(&mut self, into: &mut Vec<RawCompletion>) -> usize {

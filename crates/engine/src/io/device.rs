@@ -33,8 +33,8 @@ impl PageIo for Device {
         each!(self, io => io.flush())
     }
 
-    fn ready(&self) -> bool {
-        each!(self, io => io.ready())
+    fn arrived(&self) -> usize {
+        each!(self, io => io.arrived())
     }
 
     fn reap(&mut self, into: &mut Vec<RawCompletion>) -> usize {

@@ -41,7 +41,7 @@ impl RingIo {
 
 impl RingIo {
     /// Completions that can be reaped.
-    fn arrived(&self) -> usize {
+    fn completed(&self) -> usize {
         // SAFETY: only this thread touches the ring, and no other view of the completion queue is alive.
         unsafe { self.ring.completion_shared() }.len()
     }
@@ -77,8 +77,8 @@ impl PageIo for RingIo {
         Ok(())
     }
 
-    fn ready(&self) -> bool {
-        self.arrived() > 0
+    fn arrived(&self) -> usize {
+        self.completed()
     }
 
     fn reap(&mut self, into: &mut Vec<RawCompletion>) -> usize {
@@ -95,7 +95,7 @@ impl PageIo for RingIo {
 
     fn wait(&mut self, wanted: usize, timeout: Duration) -> io::Result<()> {
         let wanted = wanted.min(self.in_flight);
-        if self.arrived() >= wanted {
+        if self.completed() >= wanted {
             return self.flush();
         }
         let limit = Timespec::new().sec(timeout.as_secs()).nsec(timeout.subsec_nanos());

@@ -8,8 +8,8 @@
 use gleann_storage::{PageIo, RawCompletion, RawRead};
 use std::collections::HashMap;
 use std::io;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Independent parts, so that threads seldom meet.
@@ -116,24 +116,24 @@ fn lock(shard: &Mutex<Shard>) -> std::sync::MutexGuard<'_, Shard> {
 }
 
 /// A disk behind the cache.
-pub(crate) struct CachedIo<'a, Io> {
+pub(crate) struct CachedIo<Io> {
     disk: Io,
-    cache: &'a BlockCache,
+    cache: Arc<BlockCache>,
     /// By token: reads of whole blocks that are under way, and when they began.
     waiting: Vec<Option<(RawRead, u64)>>,
     hits: Vec<RawCompletion>,
     missed: Vec<RawRead>,
 }
 
-impl<'a, Io: PageIo> CachedIo<'a, Io> {
+impl<Io: PageIo> CachedIo<Io> {
     /// `disk` behind `cache`.
-    pub(crate) fn new(disk: Io, cache: &'a BlockCache) -> Self {
+    pub(crate) fn new(disk: Io, cache: Arc<BlockCache>) -> Self {
         let waiting = vec![None; disk.capacity()];
         Self { disk, cache, waiting, hits: Vec::new(), missed: Vec::new() }
     }
 }
 
-impl<Io: PageIo> PageIo for CachedIo<'_, Io> {
+impl<Io: PageIo> PageIo for CachedIo<Io> {
     unsafe fn submit(&mut self, reads: &[RawRead]) -> io::Result<()> {
         self.missed.clear();
         let epoch = self.cache.epoch.load(Ordering::Acquire);
@@ -161,8 +161,8 @@ impl<Io: PageIo> PageIo for CachedIo<'_, Io> {
         self.disk.flush()
     }
 
-    fn ready(&self) -> bool {
-        !self.hits.is_empty() || self.disk.ready()
+    fn arrived(&self) -> usize {
+        self.hits.len() + self.disk.arrived()
     }
 
     fn reap(&mut self, into: &mut Vec<RawCompletion>) -> usize {
@@ -209,10 +209,10 @@ mod tests {
     fn blocks_come_from_memory_until_it_is_emptied() {
         let image: Vec<u8> = (0..40 * BLOCK).map(|at| (at / BLOCK) as u8).collect();
         let disk = SimDisk::new(image.into(), VirtualClock::default(), SimOptions::default());
-        let cache = BlockCache::new(8 * SHARDS * BLOCK, BLOCK);
-        let mut io = CachedIo::new(disk, &cache);
+        let cache = Arc::new(BlockCache::new(8 * SHARDS * BLOCK, BLOCK));
+        let mut io = CachedIo::new(disk, cache.clone());
         let mut buffers = vec![0u8; 40 * BLOCK];
-        let mut read = |io: &mut CachedIo<'_, SimDisk>, blocks: &[u32]| {
+        let mut read = |io: &mut CachedIo<SimDisk>, blocks: &[u32]| {
             buffers.fill(0xff);
             let start = buffers.as_mut_ptr();
             let reads: Vec<RawRead> = (0..)

@@ -30,17 +30,19 @@ impl Disks {
     }
 
     /// A disk for the calling thread, behind the cache that all of them share.
-    pub(crate) fn open(&self) -> io::Result<CachedIo<'_, Device>> {
+    pub(crate) fn open(&self) -> io::Result<CachedIo<Device>> {
         let disk = match &self.pool {
             Some(pool) => Device::Pool(pool.core(READS)),
             None => Device::Ring(RingIo::new(self.file.try_clone()?, READS)?),
         };
-        Ok(CachedIo::new(disk, &self.cache))
+        Ok(CachedIo::new(disk, self.cache.clone()))
     }
+}
 
-    /// Ends the pool; all disks are gone.
-    pub(crate) fn close(self) {
-        if let Some(pool) = self.pool {
+impl Drop for Disks {
+    /// Ends the pool: whoever holds a disk holds these as well, and lets them go last.
+    fn drop(&mut self) {
+        if let Some(pool) = self.pool.take() {
             pool.join();
         }
     }

@@ -12,7 +12,7 @@ use crate::mem_graph::load_mem_graph;
 use crate::options::OpenOptions;
 use gleann_search::Expansion;
 use gleann_storage::{IndexDirectory, OsVolume, Packing, StorageError};
-use gleann_update::{LinkParams, Live, LiveOptions, LiveParts, REPAIR_BYTES, SEGMENT_BYTES};
+use gleann_update::{LinkParams, Live, LiveOptions, LiveParts, REPAIR_BYTES, SEGMENT_BYTES, Threads};
 use gleann_vector::Element;
 use parking_lot::Mutex;
 use std::fs::File;
@@ -52,6 +52,7 @@ pub(crate) fn open_live<T: Element>(
         codebook,
         mem_graph,
         before_switch: Box::new(move || emptied.clear()),
+        crew: Arc::new(Threads),
     };
     let link = LinkParams {
         degree: manifest.layout.degree(),

@@ -194,11 +194,7 @@ impl<T: Element> Drop for Updates<T> {
         for join in self.joins.drain(..) {
             let _ = join.join();
         }
-        if let Some(disks) = self.keeper.take().and_then(Arc::into_inner).map(|keeper| keeper.disks)
-            && let Some(disks) = Arc::into_inner(disks)
-        {
-            disks.close();
-        }
+        self.keeper = None;
         if let Err(error) = self.live.flush() {
             log::error!("the log could not be made durable while the index was closed: {error}");
         }

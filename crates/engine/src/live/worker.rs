@@ -43,7 +43,7 @@ pub(crate) fn start_worker<T: Element>(number: usize, seed: WorkerSeed<T>) -> io
     })
 }
 
-fn run<T: Element>(number: usize, seed: &WorkerSeed<T>, disk: CachedIo<'_, Device>) {
+fn run<T: Element>(number: usize, seed: &WorkerSeed<T>, disk: CachedIo<Device>) {
     let WorkerSeed { live, jobs, nudge, in_flight, cpu, .. } = seed;
     let mut runner = Runner::new(live.clone(), disk, WallClock::start(), *in_flight);
     loop {

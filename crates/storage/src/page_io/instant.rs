@@ -39,8 +39,8 @@ impl<S: InstantSource> PageIo for InstantIo<S> {
         Ok(())
     }
 
-    fn ready(&self) -> bool {
-        !self.done.is_empty()
+    fn arrived(&self) -> usize {
+        self.done.len()
     }
 
     fn reap(&mut self, into: &mut Vec<RawCompletion>) -> usize {

@@ -53,8 +53,8 @@ pub trait PageIo {
     /// The system call failed; the reads stay queued.
     fn flush(&mut self) -> io::Result<()>;
 
-    /// Whether a completion can be reaped. Cheap enough to ask every 2 µs.
-    fn ready(&self) -> bool;
+    /// Completions that can be reaped. Cheap enough to ask every 2 µs.
+    fn arrived(&self) -> usize;
 
     /// Appends the completions there are to `into`; returns how many.
     fn reap(&mut self, into: &mut Vec<RawCompletion>) -> usize;

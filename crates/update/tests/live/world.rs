@@ -9,7 +9,7 @@ use gleann_storage::{
 };
 use gleann_update::{
     Adopted, Backend, Committed, Durability, InsertJob, LinkParams, Live, LiveOptions, LiveParts, Outcome,
-    RepairPolicy, Rewrite, Runner, UpdateError, adopt,
+    RepairPolicy, Rewrite, Runner, Threads, UpdateError, adopt,
 };
 use gleann_vector::{Element, ElementType, Matrix, Metric, Silent};
 use std::path::Path;
@@ -171,6 +171,7 @@ pub fn open_navigated(
         codebook: shape.codebook(),
         mem_graph,
         before_switch: Box::new(|| ()),
+        crew: Arc::new(Threads),
     };
     Live::open(parts, LiveOptions { link: shape.link, ..options }).map(Arc::new)
 }
