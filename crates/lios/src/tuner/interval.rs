@@ -1,0 +1,80 @@
+//! One interval of observation: when it is long enough, and which queries belong to it.
+
+use crate::latency::{Latency, LatencyHistogram};
+
+/// What was seen since the interval began.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Interval {
+    began_ns: u64,
+    /// When the utilisation was last changed: a query from before has seen both settings, and is left out.
+    changed_ns: u64,
+    /// Queries that ended, and those that ended with an update since the one before.
+    queries: u32,
+    worked: u32,
+    latencies: LatencyHistogram,
+}
+
+/// What it takes to judge an interval.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Need {
+    pub(super) time_ns: u64,
+    pub(super) queries: u64,
+    /// Standard error of the mean, as a share of it, until `longest_ns` have passed.
+    pub(super) error: f64,
+    pub(super) longest_ns: u64,
+}
+
+/// What an interval came to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Observation {
+    pub(super) at_ns: u64,
+    pub(super) latency: Latency,
+    pub(super) worked_share: f32,
+}
+
+impl Observation {
+    /// Whether no update ran: the baseline was measured.
+    pub(super) fn is_baseline(&self) -> bool {
+        self.worked_share == 0.0
+    }
+
+    /// Whether updates ran most of the time: if latency stays within the bound, that is to the setting's credit.
+    pub(super) fn is_proof(&self) -> bool {
+        self.worked_share >= 0.5
+    }
+}
+
+impl Interval {
+    /// Begins anew. `changed`: the utilisation is another one from now on.
+    pub(super) fn begin(&mut self, now_ns: u64, changed: bool) {
+        self.began_ns = now_ns;
+        if changed {
+            self.changed_ns = now_ns;
+        }
+        (self.queries, self.worked) = (0, 0);
+        self.latencies.clear();
+    }
+
+    /// A query ended that took `latency_ns`. `worked`: updates ran since the one before.
+    pub(super) fn add(&mut self, now_ns: u64, latency_ns: u64, worked: bool) {
+        self.queries += 1;
+        self.worked += u32::from(worked);
+        if now_ns.saturating_sub(latency_ns) >= self.changed_ns {
+            self.latencies.add(latency_ns);
+        }
+    }
+
+    /// What it came to, if that is enough.
+    pub(super) fn observed(&self, now_ns: u64, need: &Need) -> Option<Observation> {
+        let time_ns = now_ns.saturating_sub(self.began_ns);
+        if time_ns < need.time_ns || self.latencies.count() < need.queries {
+            return None;
+        }
+        let known = self.latencies.standard_error() <= need.error;
+        (known || time_ns >= need.longest_ns).then(|| Observation {
+            at_ns: now_ns,
+            latency: self.latencies.summary(),
+            worked_share: self.worked as f32 / self.queries.max(1) as f32,
+        })
+    }
+}
