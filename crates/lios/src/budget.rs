@@ -16,8 +16,8 @@ pub enum BudgetKind {
     OnArrival,
     /// A fixed time, times the utilisation: the paper's ablation of the estimate (§6.4).
     Fixed(Duration),
-    /// A task is run to its end, whatever it takes: naive co-execution, the paper's ablation of everything (§6.4). The
-    /// utilisation is the share of stalls that carry work.
+    /// One task, never told to stop: naive co-execution, the paper's ablation of everything (§6.4). The utilisation is
+    /// the share of stalls that carry work.
     Unbounded,
 }
 

@@ -49,6 +49,11 @@ impl LatencyHistogram {
         (self.count, self.total_ns, self.squares) = (0, 0, 0.0);
     }
 
+    /// Mean, in nanoseconds; 0 without latencies.
+    pub fn mean_ns(&self) -> u64 {
+        self.total_ns.checked_div(self.count).unwrap_or(0)
+    }
+
     /// Standard error of the mean, as a share of the mean: how well it is known. Infinite below two latencies.
     pub fn standard_error(&self) -> f64 {
         if self.count < 2 {
@@ -62,11 +67,7 @@ impl LatencyHistogram {
 
     /// Mean and percentiles; zeros without latencies.
     pub fn summary(&self) -> Latency {
-        Latency {
-            mean_ns: self.total_ns.checked_div(self.count).unwrap_or(0),
-            p95_ns: self.percentile(0.95),
-            p99_ns: self.percentile(0.99),
-        }
+        Latency { mean_ns: self.mean_ns(), p95_ns: self.percentile(0.95), p99_ns: self.percentile(0.99) }
     }
 
     /// The value that a share `rank` of the latencies does not exceed, in nanoseconds, interpolated within its bucket.

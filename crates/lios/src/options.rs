@@ -58,8 +58,9 @@ pub struct TunerOptions {
     /// Each setting is observed for at least this long. 1 s: the paper is in its steady state 20 s after updates begin
     /// (Exp 3), which leaves its probes one to three seconds each.
     pub interval: Duration,
-    /// How well the mean has to be known before an interval is judged: its standard error, as a share of θ. 0.2: what
-    /// is judged to be at the bound is then within 0.6 and 1.4 θ nineteen times in twenty.
+    /// How well the mean has to be known before an interval is judged: its standard error, as a share of θ. 0.1: what
+    /// is judged to be at the bound is then within 0.8 and 1.2 θ nineteen times in twenty. At a coefficient of variation
+    /// of 0.3 that takes 3600 queries; less where the mean is far from the bound, and a quarter for a refresh.
     pub precision: f64,
     /// An interval is judged after this long, however well the mean is known, if there are as many queries as the
     /// statistic needs at all. 10 s: where queries are rare, slow decisions beat none.
@@ -73,13 +74,16 @@ pub struct TunerOptions {
     /// latency reacts strongly. With 0 it would climb until it violates the bound, again and again.
     pub band: f64,
     /// Intervals within the bound before a step up: twice as many after each violation, one less after each step up
-    /// that was none, at most so many. 16; 1 steps up after every interval, as published.
+    /// that was none, at most so many. 8: in virtual time it violates the bound in a
+    /// tenth of its intervals at the usual noise, and uses nine tenths of what a bound without noise would allow; 1, as
+    /// published, comes to a quarter.
     pub most_patience: u32,
     /// Where the binary search ends. 1/16: four probes; steps up do the rest.
     pub resolution: f32,
     /// Violations in a row that mean that the baseline no longer holds. 3 (LIOS §4.4, step 4).
     pub violations: u32,
-    /// Between two short suspensions of updates that measure the baseline again. 60 s: below 2 % of the time.
+    /// Between two short suspensions of updates that measure the baseline again. 60 s: one to three
+    /// percent of the time.
     pub refresh: Duration,
     /// How long co-execution stays off when nothing was feasible, at first; doubled each time in a row. 10 s: about as
     /// long as recording and search take.
@@ -95,12 +99,12 @@ impl Default for TunerOptions {
         Self {
             statistic: Statistic::Mean,
             interval: Duration::from_secs(1),
-            precision: 0.2,
+            precision: 0.1,
             longest_interval: Duration::from_secs(10),
             recording_intervals: 2,
             step: 0.02,
             band: 0.1,
-            most_patience: 16,
+            most_patience: 8,
             resolution: 1.0 / 16.0,
             violations: 3,
             refresh: Duration::from_secs(60),

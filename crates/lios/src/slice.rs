@@ -12,7 +12,7 @@ pub(crate) enum Allowance {
     Until(u64),
     /// Until a read has come.
     Arrival,
-    /// One task, to its end.
+    /// One task, for as long as it goes on by itself.
     Whole,
 }
 
@@ -93,7 +93,7 @@ impl<N: Fn() -> u64, R: FnMut() -> bool> Watch<N, R> {
             }
             now_ns = self.look();
             worked.ended_ns = now_ns;
-            if self.allowance == Allowance::Whole && step == Step::Done {
+            if self.allowance == Allowance::Whole {
                 break;
             }
         }

@@ -101,23 +101,27 @@ fn a_steep_cost_is_probed_ever_more_rarely() {
     let (share, degradation) = world.settled(100);
     assert!((0.04..=1.0 / 14.0 + 0.002).contains(&share), "{share}");
     assert!(degradation <= THETA);
-    assert!(counts.violations < 70 && counts.rebaselines == 0, "{counts:?}");
+    assert!(counts.violations < 120 && counts.rebaselines == 0, "{counts:?}");
 }
 
 #[test]
 fn noise_does_not_make_it_give_up_its_baseline() {
+    let (mut intervals, mut violations, mut rebaselines) = (0, 0, 0);
     for seed in 0..8 {
         let mut world = World::new(|_| 2.0 * THETA);
         world.rng = Pcg64::seed_from_u64(seed);
         world.noise = 0.3;
         world.run(1200);
-        let counts = world.tuner.counts();
         let (share, degradation) = world.settled(60);
-        assert!((0.25..=0.5).contains(&share), "{share}");
-        assert!((0.5 * THETA..=THETA).contains(&degradation), "{degradation}");
-        assert!(counts.violations < counts.intervals / 10, "{counts:?}");
-        assert!(counts.rebaselines <= 1, "{counts:?}");
+        assert!((0.35..=0.5).contains(&share), "{share}");
+        assert!((0.7 * THETA..=THETA).contains(&degradation), "{degradation}");
+        let counts = world.tuner.counts();
+        intervals += counts.intervals;
+        violations += counts.violations;
+        rebaselines += counts.rebaselines;
     }
+    assert!(violations < intervals / 8, "{violations} of {intervals}");
+    assert!(rebaselines <= 4, "in 160 minutes: {rebaselines}");
 }
 
 #[test]
@@ -152,7 +156,7 @@ fn a_slow_drift_is_followed_by_refreshing() {
     let counts = world.tuner.counts();
     let (share, _) = world.settled(100);
     assert!(share > 0.6, "{share}");
-    assert!(counts.rebaselines <= 1 && counts.violations < 60, "{counts:?}");
+    assert!(counts.rebaselines <= 1 && counts.violations < 100, "{counts:?}");
     assert!(counts.seconds(TunerState::Refresh) < 0.03 * 1800.0);
 }
 

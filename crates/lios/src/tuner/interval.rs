@@ -22,6 +22,19 @@ pub(super) struct Need {
     /// Standard error of the mean, as a share of it, until `longest_ns` have passed.
     pub(super) error: f64,
     pub(super) longest_ns: u64,
+    /// What the mean is to be held against, if only the mean is. Far from it, less precision will do.
+    pub(super) bound_ns: Option<u64>,
+}
+
+/// Standard errors that are far: by chance, one time in a few hundred.
+const FAR: f64 = 3.0;
+
+impl Need {
+    fn is_met(&self, time_ns: u64, latencies: &LatencyHistogram) -> bool {
+        let (error, mean_ns) = (latencies.standard_error(), latencies.mean_ns());
+        let is_far = |bound_ns: u64| bound_ns.abs_diff(mean_ns) as f64 > FAR * error * mean_ns as f64;
+        error <= self.error || time_ns >= self.longest_ns || self.bound_ns.is_some_and(is_far)
+    }
 }
 
 /// What an interval came to.
@@ -70,8 +83,7 @@ impl Interval {
         if time_ns < need.time_ns || self.latencies.count() < need.queries {
             return None;
         }
-        let known = self.latencies.standard_error() <= need.error;
-        (known || time_ns >= need.longest_ns).then(|| Observation {
+        need.is_met(time_ns, &self.latencies).then(|| Observation {
             at_ns: now_ns,
             latency: self.latencies.summary(),
             worked_share: self.worked as f32 / self.queries.max(1) as f32,

@@ -13,7 +13,7 @@ use super::interval::{Interval, Need, Observation};
 use super::pace::{Pace, Verdict};
 use super::search::{BinarySearch, Found};
 use super::trace::{Trace, TracePoint, TunerCounts, TunerState};
-use crate::latency::{Latency, degradation};
+use crate::latency::{Latency, Statistic, degradation};
 use crate::options::{TunerOptions, nanos};
 
 /// The tuner. It is handed the latency of every search, and answers the utilisation.
@@ -95,19 +95,33 @@ impl Tuner {
         self.trace.points()
     }
 
-    /// What it takes to judge the interval that is under way. A recording takes several times as much of everything.
+    /// What it takes to judge the interval that is under way. A recording takes several times as much of everything; a
+    /// refresh goes half way only, and may be half as precise.
     fn need(&self) -> Need {
-        let intervals = match self.state {
-            TunerState::Recording | TunerState::Rebaseline => self.options.recording_intervals,
-            _ => 1,
+        let (intervals, precision) = match self.state {
+            TunerState::Recording | TunerState::Rebaseline => {
+                (self.options.recording_intervals, self.options.precision)
+            }
+            TunerState::Refresh => (1, 2.0 * self.options.precision),
+            _ => (1, self.options.precision),
         };
         let times = |one: u64| one.saturating_mul(u64::from(intervals));
         Need {
             time_ns: times(nanos(self.options.interval)),
             queries: times(self.options.statistic.least_queries()),
-            error: self.options.precision * self.theta / f64::from(intervals).sqrt(),
+            error: precision * self.theta / f64::from(intervals).sqrt(),
             longest_ns: times(nanos(self.options.longest_interval)),
+            bound_ns: self.bound_ns(),
         }
+    }
+
+    /// The mean latency that is just allowed, where the interval is judged by that and nothing else.
+    fn bound_ns(&self) -> Option<u64> {
+        let judged = matches!(self.state, TunerState::BinarySearch | TunerState::Steady);
+        if !judged || self.options.statistic != Statistic::Mean {
+            return None;
+        }
+        self.baseline.map(|baseline| (baseline.mean_ns as f64 * (1.0 + self.theta)) as u64)
     }
 
     /// Adds the time since the last call to the state it was spent in.
