@@ -60,7 +60,7 @@ pub struct TunerOptions {
     pub interval: Duration,
     /// How well the mean has to be known before an interval is judged: its standard error, as a share of θ. 0.1: what
     /// is judged to be at the bound is then within 0.8 and 1.2 θ nineteen times in twenty. At a coefficient of variation
-    /// of 0.3 that takes 3600 queries; less where the mean is far from the bound, and a quarter for a refresh.
+    /// of 0.3 that takes 3600 queries; less where the mean is far from the bound.
     pub precision: f64,
     /// An interval is judged after this long, however well the mean is known, if there are as many queries as the
     /// statistic needs at all. 10 s: where queries are rare, slow decisions beat none.
@@ -82,8 +82,9 @@ pub struct TunerOptions {
     pub resolution: f32,
     /// Violations in a row that mean that the baseline no longer holds. 3 (LIOS §4.4, step 4).
     pub violations: u32,
-    /// Between two short suspensions of updates that measure the baseline again. 60 s: one to three
-    /// percent of the time.
+    /// Between two short suspensions of updates that measure the baseline again. 60 s: under 2 % of the time where a
+    /// second of queries is enough to know it, under 10 % with a few hundred noisy queries a second; a baseline that
+    /// drifts by a percent a minute is followed.
     pub refresh: Duration,
     /// How long co-execution stays off when nothing was feasible, at first; doubled each time in a row. 10 s: about as
     /// long as recording and search take.

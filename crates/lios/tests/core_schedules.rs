@@ -47,14 +47,14 @@ fn options(budget: BudgetKind, share: f32) -> LiosOptions {
 
 impl Bench {
     fn new(options: LiosOptions) -> Self {
-        let lios = Lios::new(options).unwrap();
+        let lios = Lios::new(options).expect("valid options");
         let core = lios.core();
         Self { clock: Rc::new(Cell::new(MICRO)), lios, core, finished: 0 }
     }
 
     fn push(&self, micros: u32) {
         let job = Job { clock: Rc::clone(&self.clock), left: micros, piece_ns: MICRO };
-        self.lios.queue().try_push(job).unwrap();
+        self.lios.queue().try_push(job).expect("room");
     }
 
     /// A stall of this length, waited for to its end.

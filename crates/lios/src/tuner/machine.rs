@@ -95,21 +95,17 @@ impl Tuner {
         self.trace.points()
     }
 
-    /// What it takes to judge the interval that is under way. A recording takes several times as much of everything; a
-    /// refresh goes half way only, and may be half as precise.
+    /// What it takes to judge the interval that is under way. A recording takes several times as much of everything.
     fn need(&self) -> Need {
-        let (intervals, precision) = match self.state {
-            TunerState::Recording | TunerState::Rebaseline => {
-                (self.options.recording_intervals, self.options.precision)
-            }
-            TunerState::Refresh => (1, 2.0 * self.options.precision),
-            _ => (1, self.options.precision),
+        let intervals = match self.state {
+            TunerState::Recording | TunerState::Rebaseline => self.options.recording_intervals,
+            _ => 1,
         };
         let times = |one: u64| one.saturating_mul(u64::from(intervals));
         Need {
             time_ns: times(nanos(self.options.interval)),
             queries: times(self.options.statistic.least_queries()),
-            error: precision * self.theta / f64::from(intervals).sqrt(),
+            error: self.options.precision * self.theta / f64::from(intervals).sqrt(),
             longest_ns: times(nanos(self.options.longest_interval)),
             bound_ns: self.bound_ns(),
         }
