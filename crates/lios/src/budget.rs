@@ -103,7 +103,7 @@ impl StallPlace {
 }
 
 /// The idle times of one core, by kind of stall.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct IdleTimes {
     bucketing: Bucketing,
     histories: Vec<IdleHistory>,
@@ -113,7 +113,9 @@ pub struct IdleTimes {
 impl IdleTimes {
     /// Without samples.
     pub fn new(bucketing: Bucketing, shape: HistoryShape) -> Self {
-        Self { bucketing, histories: vec![IdleHistory::new(shape); bucketing.buckets()], stalls: 0 }
+        // Not clones of one: a clone would not have the room that samples will take.
+        let histories = (0..bucketing.buckets()).map(|_| IdleHistory::new(shape)).collect();
+        Self { bucketing, histories, stalls: 0 }
     }
 
     /// A stall begins that waits for `reads` reads.

@@ -136,6 +136,30 @@ impl<T: Resumable> CoreLios<T> {
         report
     }
 
+    /// This core has no search at all: works on updates until `called` says that there is something else to do, or the
+    /// queue is empty. No stall, no slice owed, and nothing that the tuner has to know. Parameters as for
+    /// [`CoreLios::stall`].
+    pub fn work_while_idle(
+        &mut self,
+        now: impl Fn() -> u64,
+        called: impl FnMut() -> bool,
+        mut done: impl FnMut(T),
+    ) -> StallReport {
+        self.open = None;
+        let began_ns = now();
+        let mut watch = Watch::new(now, called, Allowance::Arrival, 0);
+        let worked = watch.work(&self.queue, &mut done);
+        let report = report(&worked, began_ns, watch.arrived_ns());
+        self.counters.add(CoreTotals {
+            slices: u64::from(report.slices),
+            spare_ns: report.slice_ns,
+            tasks_finished: u64::from(report.finished),
+            ..CoreTotals::default()
+        });
+        self.floor.paid(report.slice_ns);
+        report
+    }
+
     /// Its counters, for other threads.
     pub fn counters(&self) -> &Arc<CoreCounters> {
         &self.counters

@@ -16,6 +16,7 @@ pub struct CoreCounters {
     overruns: AtomicU64,
     overrun_ns: AtomicU64,
     floor_ns: AtomicU64,
+    spare_ns: AtomicU64,
     tasks_finished: AtomicU64,
 }
 
@@ -36,6 +37,8 @@ pub struct CoreTotals {
     pub overrun_ns: u64,
     /// Time of slices outside of stalls, given because the core owed it.
     pub floor_ns: u64,
+    /// Time of slices while the core had no search at all.
+    pub spare_ns: u64,
     /// Tasks that were finished.
     pub tasks_finished: u64,
 }
@@ -69,6 +72,7 @@ impl Add for CoreTotals {
             overruns: self.overruns + other.overruns,
             overrun_ns: self.overrun_ns + other.overrun_ns,
             floor_ns: self.floor_ns + other.floor_ns,
+            spare_ns: self.spare_ns + other.spare_ns,
             tasks_finished: self.tasks_finished + other.tasks_finished,
         }
     }
@@ -92,6 +96,7 @@ impl CoreCounters {
             overruns: read(&self.overruns),
             overrun_ns: read(&self.overrun_ns),
             floor_ns: read(&self.floor_ns),
+            spare_ns: read(&self.spare_ns),
             tasks_finished: read(&self.tasks_finished),
         }
     }
@@ -110,6 +115,7 @@ impl CoreCounters {
         add(&self.overruns, new.overruns);
         add(&self.overrun_ns, new.overrun_ns);
         add(&self.floor_ns, new.floor_ns);
+        add(&self.spare_ns, new.spare_ns);
         add(&self.tasks_finished, new.tasks_finished);
     }
 }

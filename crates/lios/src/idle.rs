@@ -34,7 +34,7 @@ struct Sample {
 }
 
 /// The latest idle times of one kind of stall. Memory is taken when it is made, never later.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct IdleHistory {
     shape: HistoryShape,
     /// In the order they came, as a ring.

@@ -257,6 +257,21 @@ fn without_stalls_the_floor_drains_the_queue() {
 }
 
 #[test]
+fn a_core_without_searches_works_until_it_is_called() {
+    let mut bench = Bench::new(options(BudgetKind::Bounded, 0.0));
+    (0..3).for_each(|_| bench.push(100));
+    let clock = Rc::clone(&bench.clock);
+    let call = clock.get() + 250 * MICRO;
+    let reports = [call, u64::MAX].map(|call| {
+        bench.core.work_while_idle(|| clock.get(), || clock.get() >= call, |_| bench.finished += 1)
+    });
+    assert_eq!(reports.map(|report| (report.arrived, report.finished)), [(true, 2), (false, 1)]);
+    let totals = bench.lios.totals();
+    assert_eq!((totals.spare_ns, totals.idle_ns, totals.tasks_finished), (300 * MICRO, 0, 3));
+    assert_eq!(bench.core.pay_floor(|| clock.get(), drop).slices, 0, "more than was owed");
+}
+
+#[test]
 fn no_update_runs_while_a_baseline_is_recorded() {
     let options = LiosOptions {
         utilisation: Utilisation::Tuned(TunerOptions::default()),
