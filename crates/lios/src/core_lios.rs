@@ -77,6 +77,9 @@ impl<T: Resumable> CoreLios<T> {
         ready: impl FnMut() -> bool,
         mut done: impl FnMut(T),
     ) -> StallReport {
+        if self.queue.depth() > 0 {
+            self.tuner.exercised();
+        }
         let began_ns = now();
         let mut stall = self.open.take().unwrap_or_else(|| self.begin(reads, began_ns));
         let mut watch = Watch::new(now, ready, stall.allowance, self.least_ns);
@@ -132,7 +135,7 @@ impl<T: Resumable> CoreLios<T> {
             tasks_finished: u64::from(report.finished),
             ..CoreTotals::default()
         });
-        self.worked(&report);
+        self.floor.paid(report.slice_ns);
         report
     }
 
@@ -145,8 +148,8 @@ impl<T: Resumable> CoreLios<T> {
         called: impl FnMut() -> bool,
         mut done: impl FnMut(T),
     ) -> StallReport {
-        self.open = None;
         let began_ns = now();
+        self.interrupted(began_ns);
         let mut watch = Watch::new(now, called, Allowance::Arrival, 0);
         let worked = watch.work(&self.queue, &mut done);
         let report = report(&worked, began_ns, watch.arrived_ns());
@@ -223,14 +226,7 @@ impl<T: Resumable> CoreLios<T> {
             tasks_finished: u64::from(report.finished),
             ..CoreTotals::default()
         });
-        self.worked(report);
-    }
-
-    fn worked(&mut self, report: &StallReport) {
-        if report.slices > 0 {
-            self.floor.paid(report.slice_ns);
-            self.tuner.worked();
-        }
+        self.floor.paid(report.slice_ns);
     }
 }
 

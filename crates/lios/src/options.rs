@@ -119,8 +119,8 @@ impl Default for TunerOptions {
 /// The share of a core's time that updates get where stalls do not give it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FloorOptions {
-    /// Share of the core's time, below 1; 0 is *none*. 5 %, as much as θ for merges: where everything is cached there
-    /// are no stalls, and without this an update would wait for ever.
+    /// Share of the core's time, below 1; 0 is *none*. Half of θ, at most 5 %: where everything is cached there are no
+    /// stalls, and without this an update would wait for ever. As half of θ it cannot break the bound by itself.
     pub share: f64,
     /// Length of a slice. 50 µs: about one read, the least that a search is used to waiting.
     pub slice: Duration,
@@ -130,7 +130,7 @@ pub struct FloorOptions {
 
 impl Default for FloorOptions {
     fn default() -> Self {
-        Self { share: 0.05, slice: Duration::from_micros(50), most_owed: 4 }
+        Self { share: 0.025, slice: Duration::from_micros(50), most_owed: 4 }
     }
 }
 
@@ -156,7 +156,7 @@ impl LiosOptions {
             least_slice: Duration::from_micros(2),
             queue_capacity: 1024,
             utilisation: Utilisation::Tuned(TunerOptions::default()),
-            floor: FloorOptions::default(),
+            floor: FloorOptions { share: (theta / 2.0).clamp(0.0, 0.05), ..FloorOptions::default() },
         }
     }
 

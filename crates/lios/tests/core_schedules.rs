@@ -257,6 +257,21 @@ fn without_stalls_the_floor_drains_the_queue() {
 }
 
 #[test]
+fn a_setting_that_lets_nothing_run_is_judged_all_the_same() {
+    let tuned = Utilisation::Tuned(TunerOptions::default());
+    let mut bench = Bench::new(LiosOptions { utilisation: tuned, ..options(BudgetKind::Bounded, 0.0) });
+    bench.push(u32::MAX);
+    while bench.lios.tuner().utilisation() < 1.0 {
+        // Half of the estimate is not worth a slice; all of it is.
+        assert!(bench.clock.get() < 60_000_000 * MICRO, "{:?}", bench.lios.tuner().report());
+        bench.stall(1, 2 * MICRO);
+        bench.clock.set(bench.clock.get() + 1000 * MICRO);
+        bench.core.search_ended(bench.clock.get(), 1000 * MICRO);
+    }
+    assert!((0..3).any(|_| bench.stall(1, 2 * MICRO).slices > 0));
+}
+
+#[test]
 fn a_core_without_searches_works_until_it_is_called() {
     let mut bench = Bench::new(options(BudgetKind::Bounded, 0.0));
     (0..3).for_each(|_| bench.push(100));

@@ -8,9 +8,9 @@ pub(super) struct Interval {
     began_ns: u64,
     /// When the utilisation was last changed: a query from before has seen both settings, and is left out.
     changed_ns: u64,
-    /// Queries that ended, and those that ended with an update since the one before.
+    /// Queries that ended, and those before which updates had waited for stalls.
     queries: u32,
-    worked: u32,
+    exercised: u32,
     latencies: LatencyHistogram,
 }
 
@@ -42,18 +42,18 @@ impl Need {
 pub(super) struct Observation {
     pub(super) at_ns: u64,
     pub(super) latency: Latency,
-    pub(super) worked_share: f32,
+    pub(super) exercised_share: f32,
 }
 
 impl Observation {
-    /// Whether no update ran: the baseline was measured.
+    /// Whether there was nothing to do in stalls: the baseline was measured.
     pub(super) fn is_baseline(&self) -> bool {
-        self.worked_share == 0.0
+        self.exercised_share == 0.0
     }
 
-    /// Whether updates ran most of the time: if latency stays within the bound, that is to the setting's credit.
+    /// Whether there was something to do most of the time: if latency stays within the bound, that is to the setting's credit.
     pub(super) fn is_proof(&self) -> bool {
-        self.worked_share >= 0.5
+        self.exercised_share >= 0.5
     }
 }
 
@@ -64,14 +64,14 @@ impl Interval {
         if changed {
             self.changed_ns = now_ns;
         }
-        (self.queries, self.worked) = (0, 0);
+        (self.queries, self.exercised) = (0, 0);
         self.latencies.clear();
     }
 
-    /// A query ended that took `latency_ns`. `worked`: updates ran since the one before.
-    pub(super) fn add(&mut self, now_ns: u64, latency_ns: u64, worked: bool) {
+    /// A query ended that took `latency_ns`. `exercised`: the setting was in force since the one before.
+    pub(super) fn add(&mut self, now_ns: u64, latency_ns: u64, exercised: bool) {
         self.queries += 1;
-        self.worked += u32::from(worked);
+        self.exercised += u32::from(exercised);
         if now_ns.saturating_sub(latency_ns) >= self.changed_ns {
             self.latencies.add(latency_ns);
         }
@@ -86,7 +86,7 @@ impl Interval {
         need.is_met(time_ns, &self.latencies).then(|| Observation {
             at_ns: now_ns,
             latency: self.latencies.summary(),
-            worked_share: self.worked as f32 / self.queries.max(1) as f32,
+            exercised_share: self.exercised as f32 / self.queries.max(1) as f32,
         })
     }
 }

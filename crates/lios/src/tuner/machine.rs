@@ -18,8 +18,8 @@ use crate::options::{TunerOptions, nanos};
 
 /// The tuner. It is handed the latency of every search, and answers the utilisation.
 ///
-/// It judges *intervals*. An interval in which no update ran says nothing of the utilisation; it is one more measurement
-/// of the baseline, and costs nothing. One in which updates ran now and then can violate the bound, but is no proof that
+/// It judges *intervals*. An interval without anything to do in stalls says nothing of the utilisation; it is one more measurement
+/// of the baseline, and costs nothing. One with something to do now and then can violate the bound, but is no proof that
 /// more could be used. Queries that began before the last change of the utilisation are not counted.
 #[derive(Debug, Clone)]
 pub struct Tuner {
@@ -60,11 +60,11 @@ impl Tuner {
         }
     }
 
-    /// A search ended at `now_ns` after `latency_ns`. `worked`: updates have run since the last call. Times of several
-    /// cores may be out of order by a little.
-    pub fn observe(&mut self, now_ns: u64, latency_ns: u64, worked: bool) {
+    /// A search ended at `now_ns` after `latency_ns`. `exercised`: since the last call, updates have waited for stalls,
+    /// whether or not the setting let them run. Times of several cores may be out of order by a little.
+    pub fn observe(&mut self, now_ns: u64, latency_ns: u64, exercised: bool) {
         self.account(now_ns);
-        self.interval.add(now_ns, latency_ns, worked);
+        self.interval.add(now_ns, latency_ns, exercised);
         if let Some(seen) = self.interval.observed(now_ns, &self.need()) {
             self.close(seen);
         }
@@ -163,7 +163,7 @@ impl Tuner {
             at_ns: seen.at_ns,
             state: self.state,
             utilisation: self.utilisation,
-            worked_share: seen.worked_share,
+            exercised_share: seen.exercised_share,
             observed_ns,
             baseline_ns,
         });

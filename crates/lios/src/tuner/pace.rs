@@ -114,6 +114,14 @@ mod tests {
     }
 
     #[test]
+    fn it_comes_back_from_nothing() {
+        let mut pace = Pace::new(0.25);
+        walk(&mut pace, &[5.0, 5.0]);
+        assert_eq!(pace.utilisation(), 0.0);
+        assert_eq!(walk(&mut pace, &[0.0; 9]).last(), Some(&Verdict::Use(0.75)));
+    }
+
+    #[test]
     fn violations_that_no_step_explains_bring_it_down_and_three_in_a_row_end_it() {
         let mut pace = Pace::new(0.75);
         assert_eq!(walk(&mut pace, &[1.5, 4.0, 1.0]), [0.5, 0.25, 0.25].map(Verdict::Use));

@@ -26,8 +26,8 @@ pub struct SharedTuner {
     /// The bits of an `f32`.
     utilisation: AtomicU32,
     profiling: AtomicBool,
-    /// Whether updates ran since the tuner was last told.
-    worked: AtomicBool,
+    /// Whether updates have waited for stalls since the tuner was last told.
+    exercised: AtomicBool,
     /// None where the utilisation is fixed.
     tuner: Option<Mutex<Tuner>>,
 }
@@ -42,7 +42,7 @@ impl SharedTuner {
         Self {
             utilisation: AtomicU32::new(share.to_bits()),
             profiling: AtomicBool::new(tuner.is_some()),
-            worked: AtomicBool::new(false),
+            exercised: AtomicBool::new(false),
             tuner: tuner.map(Mutex::new),
         }
     }
@@ -57,19 +57,20 @@ impl SharedTuner {
         self.profiling.load(Ordering::Relaxed)
     }
 
-    /// Updates ran beside searches.
-    pub fn worked(&self) {
-        if !self.worked.load(Ordering::Relaxed) {
-            self.worked.store(true, Ordering::Relaxed);
+    /// A stall began while there were updates to do: the utilisation is in force, whatever it allows.
+    pub fn exercised(&self) {
+        if !self.exercised.load(Ordering::Relaxed) {
+            self.exercised.store(true, Ordering::Relaxed);
         }
     }
 
     /// A search ended at `now_ns` after `latency_ns`.
     pub fn observe(&self, now_ns: u64, latency_ns: u64) {
         let Some(tuner) = &self.tuner else { return };
-        let worked = self.worked.load(Ordering::Relaxed) && self.worked.swap(false, Ordering::Relaxed);
+        let exercised =
+            self.exercised.load(Ordering::Relaxed) && self.exercised.swap(false, Ordering::Relaxed);
         let mut tuner = tuner.lock();
-        tuner.observe(now_ns, latency_ns, worked);
+        tuner.observe(now_ns, latency_ns, exercised);
         self.utilisation.store(tuner.utilisation().to_bits(), Ordering::Relaxed);
         self.profiling.store(tuner.state().is_profiling(), Ordering::Relaxed);
     }

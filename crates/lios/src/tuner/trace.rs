@@ -64,8 +64,8 @@ pub struct TracePoint {
     pub state: TunerState,
     /// Which share of the budgets was allowed.
     pub utilisation: f32,
-    /// Share of the queries that ended with an update having run since the one before.
-    pub worked_share: f32,
+    /// Share of the queries during which updates waited for stalls, whether or not the setting let them run.
+    pub exercised_share: f32,
     /// The observed latency, in nanoseconds; of several statistics, the one that has grown most.
     pub observed_ns: u64,
     /// The baseline of the same statistic, in nanoseconds; 0 before there is one.
