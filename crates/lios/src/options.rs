@@ -74,9 +74,8 @@ pub struct TunerOptions {
     /// latency reacts strongly. With 0 it would climb until it violates the bound, again and again.
     pub band: f64,
     /// Intervals within the bound before a step up: twice as many after each violation, one less after each step up
-    /// that was none, at most so many. 8: in virtual time it violates the bound in a
-    /// tenth of its intervals at the usual noise, and uses nine tenths of what a bound without noise would allow; 1, as
-    /// published, comes to a quarter.
+    /// that was none, at most so many. 8: with noise it violates the bound in a tenth of the intervals and uses five
+    /// sixths of what would be feasible without; 1, as published, violates it in a quarter (`docs/design/lios.md`).
     pub most_patience: u32,
     /// Where the binary search ends. 1/16: four probes; steps up do the rest.
     pub resolution: f32,
