@@ -162,7 +162,7 @@ mod tests {
     }
 
     fn shape() -> HistoryShape {
-        HistoryShape { samples: 8, least: 4, refresh: 1, theta: 0.0 }
+        HistoryShape { samples: 8, least: 4, longest_ns: 10_000, refresh: 1, theta: 0.0 }
     }
 
     #[test]

@@ -11,7 +11,7 @@
 //! so spread over the others. The left side is piecewise linear in t, so the bound is met exactly by one division, once it
 //! is known how many samples are shorter than t; the samples are kept sorted to find that in one walk.
 
-/// An idle time as it is kept: nanoseconds, longer ones than 4.29 s count as that.
+/// An idle time as it is kept, in nanoseconds.
 type Nanos = u32;
 
 /// How a history is kept.
@@ -21,6 +21,8 @@ pub struct HistoryShape {
     pub samples: usize,
     /// Samples before there is an estimate.
     pub least: usize,
+    /// Longer idle times count as this long, in nanoseconds; at most 4.29 s.
+    pub longest_ns: u64,
     /// New samples between two estimates.
     pub refresh: usize,
     /// Expected overrun, as a share of the mean idle time (θ).
@@ -70,6 +72,7 @@ impl IdleHistory {
     /// Takes in the idle time of a stall, and whether that stall was one that may carry work. About 100 ns; every
     /// `refresh` samples the estimate is made anew, which is one walk over the samples.
     pub fn record(&mut self, idle_ns: u64, scheduled: bool) {
+        let idle_ns = idle_ns.min(self.shape.longest_ns);
         let sample = Sample { idle: Nanos::try_from(idle_ns).unwrap_or(Nanos::MAX), scheduled };
         if self.ring.len() < self.shape.samples {
             self.ring.push(sample);

@@ -27,7 +27,10 @@ pub struct LiosOptions {
     pub samples: usize,
     /// Idle times before there is a budget. 32: below, one long stall is most of the mean.
     pub least_samples: usize,
-    /// Idle times between two estimates. 32: the walk over 512 samples, some 300 ns, comes to 10 ns a stall.
+    /// Longer idle times count as this long. 10 ms: a device that halts for a second would else rule the mean of 512
+    /// stalls, and grant each a hundred times its length.
+    pub longest_idle: Duration,
+    /// Idle times between two estimates. 32: the walk over 512 samples, under 1 µs, comes to some 20 ns a stall.
     pub refresh_samples: usize,
     /// Slices that would be shorter are not begun. 2 µs: what taking a task and putting it back costs at most, with the
     /// cache lines it moves.
@@ -151,6 +154,7 @@ impl LiosOptions {
             bucketing: Bucketing::ByReads { most: 32 },
             samples: 512,
             least_samples: 32,
+            longest_idle: Duration::from_millis(10),
             refresh_samples: 32,
             least_slice: Duration::from_micros(2),
             queue_capacity: 1024,
@@ -203,6 +207,7 @@ impl LiosOptions {
         HistoryShape {
             samples: self.samples,
             least: self.least_samples,
+            longest_ns: nanos(self.longest_idle),
             refresh: self.refresh_samples,
             theta: self.theta,
         }

@@ -4,7 +4,7 @@ use gleann_lios::{HistoryShape, IdleHistory};
 use proptest::prelude::*;
 
 fn shape(samples: usize, theta: f64) -> HistoryShape {
-    HistoryShape { samples, least: 1, refresh: 1, theta }
+    HistoryShape { samples, least: 1, longest_ns: u64::MAX, refresh: 1, theta }
 }
 
 fn filled(idle: &[(u64, bool)], samples: usize, theta: f64) -> IdleHistory {
@@ -68,11 +68,14 @@ fn short_stalls_decide_where_there_are_two_kinds() {
 }
 
 #[test]
-fn one_long_stall_does_not_make_the_budget_long() {
+fn one_long_stall_counts_only_so_much() {
     let mut idle = vec![(10_000, true); 99];
     idle.push((1_000_000_000, true));
     let t = filled(&idle, 100, 0.05).estimate_ns().unwrap();
-    assert_eq!(t, 10_000 + 50_049_500 / 99);
+    assert_eq!(t, 10_000 + 50_049_500 / 99, "fifty times the usual, as defined");
+    let mut cut = IdleHistory::new(HistoryShape { longest_ns: 1_000_000, ..shape(100, 0.05) });
+    idle.iter().for_each(|&(idle_ns, scheduled)| cut.record(idle_ns, scheduled));
+    assert_eq!(cut.estimate_ns(), Some(10_000 + 99_500 / 99));
 }
 
 #[test]
@@ -83,7 +86,13 @@ fn sparse_work_gets_the_allowance_of_the_stalls_it_leaves_alone() {
 
 #[test]
 fn old_samples_are_forgotten_and_estimates_wait_for_their_turn() {
-    let mut history = IdleHistory::new(HistoryShape { samples: 64, least: 32, refresh: 16, theta: 0.0 });
+    let mut history = IdleHistory::new(HistoryShape {
+        samples: 64,
+        least: 32,
+        longest_ns: u64::MAX,
+        refresh: 16,
+        theta: 0.0,
+    });
     let mut changes = Vec::new();
     for i in 0..200u64 {
         let before = history.estimate_ns();
