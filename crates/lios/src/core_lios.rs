@@ -4,10 +4,9 @@ use crate::budget::{BudgetKind, IdleTimes, StallPlace};
 use crate::counters::{CoreCounters, CoreTotals};
 use crate::floor::Floor;
 use crate::options::{LiosOptions, nanos};
-use crate::queue::Queue;
-use crate::resumable::Resumable;
 use crate::slice::{Allowance, Watch, Worked};
 use crate::tuner::SharedTuner;
+use crate::work::Work;
 use std::sync::Arc;
 
 /// What was done in a stall.
@@ -34,13 +33,11 @@ struct OpenStall {
     allowance: Allowance,
 }
 
-/// The scheduler of one core. It allocates nothing after it was made, and takes one lock: the queue's, where there is a
-/// task to take.
+/// The scheduler of one core. It allocates nothing after it was made, and takes no lock in a stall.
 #[derive(Debug)]
-pub struct CoreLios<T> {
+pub struct CoreLios {
     budget: BudgetKind,
     least_ns: u64,
-    queue: Arc<Queue<T>>,
     tuner: Arc<SharedTuner>,
     counters: Arc<CoreCounters>,
     idle: IdleTimes,
@@ -50,12 +47,11 @@ pub struct CoreLios<T> {
     share: f32,
 }
 
-impl<T: Resumable> CoreLios<T> {
-    pub(crate) fn new(options: &LiosOptions, queue: Arc<Queue<T>>, tuner: Arc<SharedTuner>) -> Self {
+impl CoreLios {
+    pub(crate) fn new(options: &LiosOptions, tuner: Arc<SharedTuner>) -> Self {
         Self {
             budget: options.budget,
             least_ns: nanos(options.least_slice),
-            queue,
             tuner,
             counters: Arc::default(),
             idle: IdleTimes::new(options.bucketing, options.history()),
@@ -69,21 +65,21 @@ impl<T: Resumable> CoreLios<T> {
     /// was not over. Works on updates for as long as is allowed, then returns; it never waits.
     ///
     /// `now` tells the time in nanoseconds, never backwards. `ready` tells whether a read has come; both are asked about
-    /// once a microsecond. `done` is handed the tasks that are finished; the time it takes is part of the slice.
+    /// once a microsecond.
     pub fn stall(
         &mut self,
         reads: usize,
         now: impl Fn() -> u64,
         ready: impl FnMut() -> bool,
-        mut done: impl FnMut(T),
+        work: &mut dyn Work,
     ) -> StallReport {
-        if self.queue.depth() > 0 {
+        if work.is_there() {
             self.tuner.exercised();
         }
         let began_ns = now();
         let mut stall = self.open.take().unwrap_or_else(|| self.begin(reads, began_ns));
         let mut watch = Watch::new(now, ready, stall.allowance, self.least_ns);
-        let worked = watch.work(&self.queue, &mut done);
+        let worked = watch.work(work);
         let report = report(&worked, began_ns, watch.arrived_ns());
         if stall.allowance == Allowance::Whole && worked.slices > 0 {
             stall.allowance = Allowance::Nothing;
@@ -119,15 +115,15 @@ impl<T: Resumable> CoreLios<T> {
     }
 
     /// Works on updates for as long as this core owes them, if it does: to be called at the end of each search, so that
-    /// the queue drains where nothing ever stalls. Parameters as for [`CoreLios::stall`].
-    pub fn pay_floor(&mut self, now: impl Fn() -> u64, mut done: impl FnMut(T)) -> StallReport {
+    /// updates get on where nothing ever stalls. Parameters as for [`CoreLios::stall`].
+    pub fn pay_floor(&mut self, now: impl Fn() -> u64, work: &mut dyn Work) -> StallReport {
         let began_ns = now();
         let owed_ns = self.floor.owed(began_ns);
-        let Some(slice_ns) = owed_ns.filter(|_| self.queue.depth() > 0 && !self.tuner.is_profiling()) else {
+        let Some(slice_ns) = owed_ns.filter(|_| work.is_there() && !self.tuner.is_profiling()) else {
             return StallReport::default();
         };
         let mut watch = Watch::new(now, || false, Allowance::Until(began_ns.saturating_add(slice_ns)), 0);
-        let worked = watch.work(&self.queue, &mut done);
+        let worked = watch.work(work);
         let report = report(&worked, began_ns, None);
         self.counters.add(CoreTotals {
             slices: u64::from(report.slices),
@@ -139,19 +135,19 @@ impl<T: Resumable> CoreLios<T> {
         report
     }
 
-    /// This core has no search at all: works on updates until `called` says that there is something else to do, or the
-    /// queue is empty. No stall, no slice owed, and nothing that the tuner has to know. Parameters as for
+    /// This core has no search at all: works on updates until `called` says that there is something else to do, or
+    /// there is nothing to do. No stall, no slice owed, and nothing that the tuner has to know. Parameters as for
     /// [`CoreLios::stall`].
     pub fn work_while_idle(
         &mut self,
         now: impl Fn() -> u64,
         called: impl FnMut() -> bool,
-        mut done: impl FnMut(T),
+        work: &mut dyn Work,
     ) -> StallReport {
         let began_ns = now();
         self.interrupted(began_ns);
         let mut watch = Watch::new(now, called, Allowance::Arrival, 0);
-        let worked = watch.work(&self.queue, &mut done);
+        let worked = watch.work(work);
         let report = report(&worked, began_ns, watch.arrived_ns());
         self.counters.add(CoreTotals {
             slices: u64::from(report.slices),

@@ -17,6 +17,7 @@ mod queue;
 mod resumable;
 mod slice;
 mod tuner;
+mod work;
 
 pub use budget::{Bucketing, BudgetKind, IdleTimes, StallPlace, UnknownBudget};
 pub use core_lios::{CoreLios, StallReport};
@@ -29,3 +30,4 @@ pub use options::{BadOption, FloorOptions, LiosOptions, THETA_FRESH, THETA_ODIN,
 pub use queue::{Queue, Refused, Taken};
 pub use resumable::{Resumable, Step, run_to_end};
 pub use tuner::{SharedTuner, TracePoint, Tuner, TunerCounts, TunerReport, TunerState};
+pub use work::{Progress, Queued, Work};

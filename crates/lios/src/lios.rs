@@ -3,27 +3,23 @@
 use crate::core_lios::CoreLios;
 use crate::counters::{CoreCounters, CoreTotals};
 use crate::options::{BadOption, LiosOptions};
-use crate::queue::Queue;
-use crate::resumable::Resumable;
 use crate::tuner::SharedTuner;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// One queue, one tuner, and the counters of all cores.
+/// The tuner, and the counters of all cores.
 #[derive(Debug)]
-pub struct Lios<T> {
+pub struct Lios {
     options: LiosOptions,
-    queue: Arc<Queue<T>>,
     tuner: Arc<SharedTuner>,
     cores: Mutex<Vec<Arc<CoreCounters>>>,
 }
 
-impl<T: Resumable> Lios<T> {
+impl Lios {
     /// With these options, once they are found to make sense.
     pub fn new(options: LiosOptions) -> Result<Self, BadOption> {
         options.validate()?;
         Ok(Self {
-            queue: Arc::new(Queue::new(options.queue_capacity)),
             tuner: Arc::new(SharedTuner::new(options.theta, &options.utilisation)),
             cores: Mutex::new(Vec::new()),
             options,
@@ -31,15 +27,10 @@ impl<T: Resumable> Lios<T> {
     }
 
     /// The scheduler of one more core.
-    pub fn core(&self) -> CoreLios<T> {
-        let core = CoreLios::new(&self.options, Arc::clone(&self.queue), Arc::clone(&self.tuner));
+    pub fn core(&self) -> CoreLios {
+        let core = CoreLios::new(&self.options, Arc::clone(&self.tuner));
         self.cores.lock().push(Arc::clone(core.counters()));
         core
-    }
-
-    /// The queue.
-    pub fn queue(&self) -> &Arc<Queue<T>> {
-        &self.queue
     }
 
     /// The tuner.

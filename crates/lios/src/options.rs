@@ -12,7 +12,7 @@ pub const THETA_FRESH: f64 = 0.05;
 pub const THETA_ODIN: f64 = 0.08;
 
 /// Everything that can be set.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LiosOptions {
     /// By which share the latency of searches may grow while updates run (θ), and the expected overrun of a slice as a
     /// share of the mean idle time. Above 0, at most 10. A target, not a limit on any single search.
@@ -35,9 +35,6 @@ pub struct LiosOptions {
     /// Slices that would be shorter are not begun. 2 µs: what taking a task and putting it back costs at most, with the
     /// cache lines it moves.
     pub least_slice: Duration,
-    /// Places in the queue, tasks being worked on included. 1024: some hundred inserts of R tasks each, a few MiB of
-    /// checkpoints; producers wait beyond.
-    pub queue_capacity: usize,
     /// Who says how much of a budget is used.
     pub utilisation: Utilisation,
     /// What drains the queue where there are no stalls.
@@ -45,7 +42,7 @@ pub struct LiosOptions {
 }
 
 /// Who says how much of a budget is used (u here, α in the paper).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Utilisation {
     /// The tuner, by the latency of searches (LIOS §4.4).
     Tuned(TunerOptions),
@@ -54,7 +51,7 @@ pub enum Utilisation {
 }
 
 /// What the tuner does when. Times are of the clock it is handed.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TunerOptions {
     /// What of the latency has to stay within the bound. The mean, as in the paper.
     pub statistic: Statistic,
@@ -157,7 +154,6 @@ impl LiosOptions {
             longest_idle: Duration::from_millis(10),
             refresh_samples: 32,
             least_slice: Duration::from_micros(2),
-            queue_capacity: 1024,
             utilisation: Utilisation::Tuned(TunerOptions::default()),
             floor: FloorOptions { share: (theta / 2.0).clamp(0.0, 0.05), ..FloorOptions::default() },
         }
@@ -179,8 +175,6 @@ impl LiosOptions {
         )?;
         require(("samples", self.samples), (1..=1 << 20).contains(&self.samples), "1 to 1048576")?;
         require(("refresh_samples", self.refresh_samples), self.refresh_samples > 0, "at least 1")?;
-        let capacity = self.queue_capacity;
-        require(("queue_capacity", capacity), (1..=1 << 24).contains(&capacity), "1 to 16777216")?;
         let share = self.floor.share;
         require(("floor.share", share), (0.0..1.0).contains(&share), "a share from 0 to below 1")?;
         let slice_ns = self.floor.slice.as_nanos();

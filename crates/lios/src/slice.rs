@@ -1,7 +1,9 @@
 //! Slices: tasks worked on for as long as is allowed, with an eye on the read that ends the stall.
 
-use crate::queue::Queue;
-use crate::resumable::{Resumable, Step};
+use crate::work::{Progress, Work};
+
+/// A step that took less did nothing, unless it says so.
+const LEAST_WORK_NS: u64 = 1000;
 
 /// How long updates may be worked on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,24 +78,24 @@ impl<N: Fn() -> u64, R: FnMut() -> bool> Watch<N, R> {
             }
     }
 
-    /// Works on tasks from the queue for as long as is allowed. `done` is handed those that are finished.
-    pub(crate) fn work<T: Resumable>(&mut self, queue: &Queue<T>, done: &mut impl FnMut(T)) -> Worked {
+    /// Works on what there is for as long as is allowed.
+    pub(crate) fn work(&mut self, work: &mut dyn Work) -> Worked {
         let mut worked = Worked::default();
         let mut now_ns = self.look();
         while self.may_begin(now_ns) {
-            let Some(mut taken) = queue.try_take() else { break };
-            let step = taken.task().step(&mut || self.is_spent());
-            worked.slices += 1;
-            match step {
-                Step::More => taken.put_back(),
-                Step::Done => {
-                    worked.finished += 1;
-                    taken.finish_with(&mut *done);
-                }
-            }
+            let began_ns = now_ns;
+            let progress = work.step(&mut || self.is_spent());
             now_ns = self.look();
-            worked.ended_ns = now_ns;
-            if self.allowance == Allowance::Whole {
+            // To find that there is nothing to do, or nothing yet, takes less than that.
+            let some =
+                matches!(progress, Progress::More | Progress::Done) || now_ns - began_ns >= LEAST_WORK_NS;
+            if some {
+                worked.slices += 1;
+                worked.ended_ns = now_ns;
+            }
+            worked.finished += u32::from(progress == Progress::Done);
+            if matches!(progress, Progress::Nothing | Progress::Waiting) || self.allowance == Allowance::Whole
+            {
                 break;
             }
         }

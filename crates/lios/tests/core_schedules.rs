@@ -1,8 +1,8 @@
 //! The scheduler of one core in virtual time: what it does in a stall, and what it counts.
 
 use gleann_lios::{
-    Bucketing, BudgetKind, CoreLios, FloorOptions, Lios, LiosOptions, Resumable, StallReport, Step,
-    TunerOptions, TunerState, Utilisation,
+    Bucketing, BudgetKind, CoreLios, FloorOptions, Lios, LiosOptions, Queue, Queued, Resumable, StallReport,
+    Step, TunerOptions, TunerState, Utilisation,
 };
 use rand::{RngExt, SeedableRng};
 use std::cell::Cell;
@@ -36,8 +36,9 @@ impl Resumable for Job {
 
 struct Bench {
     clock: Clock,
-    lios: Lios<Job>,
-    core: CoreLios<Job>,
+    lios: Lios,
+    queue: Queue<Job>,
+    core: CoreLios,
     finished: u32,
 }
 
@@ -49,12 +50,12 @@ impl Bench {
     fn new(options: LiosOptions) -> Self {
         let lios = Lios::new(options).expect("valid options");
         let core = lios.core();
-        Self { clock: Rc::new(Cell::new(MICRO)), lios, core, finished: 0 }
+        Self { clock: Rc::new(Cell::new(MICRO)), lios, queue: Queue::new(1024), core, finished: 0 }
     }
 
     fn push(&self, micros: u32) {
         let job = Job { clock: Rc::clone(&self.clock), left: micros, piece_ns: MICRO };
-        self.lios.queue().try_push(job).expect("room");
+        self.queue.try_push(job).expect("room");
     }
 
     /// A stall of this length, waited for to its end.
@@ -62,8 +63,12 @@ impl Bench {
         let begin = self.clock.get();
         let arrival = begin + idle_ns;
         let clock = Rc::clone(&self.clock);
-        let report =
-            self.core.stall(reads, || clock.get(), || clock.get() >= arrival, |_| self.finished += 1);
+        let report = self.core.stall(
+            reads,
+            || clock.get(),
+            || clock.get() >= arrival,
+            &mut Queued::new(&self.queue, |_| self.finished += 1),
+        );
         if !report.arrived {
             self.clock.set(arrival);
             self.core.arrived(arrival);
@@ -91,7 +96,7 @@ fn a_bounded_slice_is_as_long_as_the_estimate_and_an_unfinished_task_goes_back()
     let expected =
         StallReport { arrived: true, slices: 1, finished: 0, slice_ns: 105 * MICRO, overrun_ns: 5 * MICRO };
     assert_eq!(report, expected);
-    assert_eq!(bench.lios.queue().depth(), 1);
+    assert_eq!(bench.queue.depth(), 1);
     bench.stall(1, 100 * MICRO);
     let report = bench.stall(1, 100 * MICRO);
     assert_eq!((report.finished, report.arrived, bench.finished), (1, false, 1));
@@ -210,7 +215,7 @@ fn a_stall_goes_on_after_a_wait_that_brought_nothing_and_may_end_without_a_read(
     let begin = clock.get();
     let slices = [0, 30, 200].map(|later| {
         clock.set(clock.get() + later * MICRO);
-        bench.core.stall(1, || clock.get(), || false, drop).slice_ns / MICRO
+        bench.core.stall(1, || clock.get(), || false, &mut Queued::new(&bench.queue, drop)).slice_ns / MICRO
     });
     assert_eq!(slices, [80, 0, 0], "one budget a stall");
     bench.core.interrupted(clock.get());
@@ -248,7 +253,7 @@ fn without_stalls_the_floor_drains_the_queue() {
     let mut queries = 0;
     while bench.finished < 100 {
         clock.set(clock.get() + 200 * MICRO);
-        bench.core.pay_floor(|| clock.get(), |_| bench.finished += 1);
+        bench.core.pay_floor(|| clock.get(), &mut Queued::new(&bench.queue, |_| bench.finished += 1));
         queries += 1;
     }
     let totals = bench.lios.totals();
@@ -278,12 +283,20 @@ fn a_core_without_searches_works_until_it_is_called() {
     let clock = Rc::clone(&bench.clock);
     let call = clock.get() + 250 * MICRO;
     let reports = [call, u64::MAX].map(|call| {
-        bench.core.work_while_idle(|| clock.get(), || clock.get() >= call, |_| bench.finished += 1)
+        bench.core.work_while_idle(
+            || clock.get(),
+            || clock.get() >= call,
+            &mut Queued::new(&bench.queue, |_| bench.finished += 1),
+        )
     });
     assert_eq!(reports.map(|report| (report.arrived, report.finished)), [(true, 2), (false, 1)]);
     let totals = bench.lios.totals();
     assert_eq!((totals.spare_ns, totals.idle_ns, totals.tasks_finished), (300 * MICRO, 0, 3));
-    assert_eq!(bench.core.pay_floor(|| clock.get(), drop).slices, 0, "more than was owed");
+    assert_eq!(
+        bench.core.pay_floor(|| clock.get(), &mut Queued::new(&bench.queue, drop)).slices,
+        0,
+        "more than was owed"
+    );
 }
 
 #[test]
@@ -299,7 +312,7 @@ fn no_update_runs_while_a_baseline_is_recorded() {
         for _ in 0..10 {
             assert_eq!(bench.stall(1, 400 * MICRO).slices, 0);
         }
-        assert_eq!(bench.core.pay_floor(|| clock.get(), drop).slices, 0);
+        assert_eq!(bench.core.pay_floor(|| clock.get(), &mut Queued::new(&bench.queue, drop)).slices, 0);
         bench.core.search_ended(clock.get(), 4000 * MICRO);
     }
     assert_eq!(bench.lios.tuner().report().unwrap().state, TunerState::BinarySearch);
@@ -315,11 +328,7 @@ fn a_core_and_its_tuner_hold_latency_near_the_bound() {
         utilisation: Utilisation::Tuned(tuner),
         ..options(BudgetKind::Bounded, 0.0)
     });
-    bench
-        .lios
-        .queue()
-        .try_push(Job { clock: Rc::clone(&bench.clock), left: u32::MAX, piece_ns: 5 * MICRO })
-        .ok();
+    bench.queue.try_push(Job { clock: Rc::clone(&bench.clock), left: u32::MAX, piece_ns: 5 * MICRO }).ok();
     let mut rng = rand_pcg::Pcg64::seed_from_u64(3);
     while bench.clock.get() < 200_000_000 * MICRO {
         let begin = bench.clock.get();

@@ -1,6 +1,8 @@
 //! Several cores in threads of their own: one queue, one tuner, counters that add up.
 
-use gleann_lios::{BudgetKind, CoreLios, Lios, LiosOptions, Resumable, Step, Utilisation, run_to_end};
+use gleann_lios::{
+    BudgetKind, CoreLios, Lios, LiosOptions, Queue, Queued, Resumable, Step, Utilisation, run_to_end,
+};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
@@ -25,12 +27,13 @@ impl Resumable for Count<'_> {
 }
 
 /// Stalls of 20 ticks of a clock of its own, until the queue is closed and drained.
-fn search(mut core: CoreLios<Count<'_>>, lios: &Lios<Count<'_>>) {
+fn search(mut core: CoreLios, queue: &Queue<Count<'_>>) {
     let clock = AtomicU64::new(0);
     let now = || clock.fetch_add(1, Ordering::Relaxed);
-    while !(lios.queue().is_closed() && lios.queue().unfinished() == 0) {
+    while !(queue.is_closed() && queue.unfinished() == 0) {
         let arrival = clock.load(Ordering::Relaxed) + 20;
-        let report = core.stall(1, now, || clock.load(Ordering::Relaxed) > arrival, drop);
+        let report =
+            core.stall(1, now, || clock.load(Ordering::Relaxed) > arrival, &mut Queued::new(queue, drop));
         if !report.arrived {
             core.arrived(arrival);
         }
@@ -43,32 +46,32 @@ fn every_task_is_finished_once_and_counted_once() {
     let done = AtomicU64::new(0);
     let options = LiosOptions {
         budget: BudgetKind::OnArrival,
-        queue_capacity: 64,
         utilisation: Utilisation::Fixed(1.0),
         ..LiosOptions::new(0.05)
     };
     let lios = Lios::new(options).unwrap();
+    let queue = Queue::new(64);
     let by_workers = AtomicU64::new(0);
     thread::scope(|scope| {
         for _ in 0..3 {
             let core = lios.core();
-            scope.spawn(|| search(core, &lios));
+            scope.spawn(|| search(core, &queue));
         }
         scope.spawn(|| {
-            while let Some(mut taken) = lios.queue().take() {
+            while let Some(mut taken) = queue.take() {
                 run_to_end(taken.task());
                 by_workers.fetch_add(1, Ordering::Relaxed);
             }
         });
         for task in 0..TASKS {
             let job = Count { left: 1 + (task % 90) as u32, done: &done };
-            lios.queue().push(job).unwrap();
+            queue.push(job).unwrap();
         }
-        lios.queue().close();
+        queue.close();
     });
     assert_eq!(done.load(Ordering::Relaxed), TASKS);
     let totals = lios.totals();
     assert_eq!(totals.tasks_finished + by_workers.load(Ordering::Relaxed), TASKS);
     assert!(totals.slices >= totals.tasks_finished && totals.harvested_ns() <= totals.idle_ns);
-    assert!(lios.queue().deepest() <= 64);
+    assert!(queue.deepest() <= 64);
 }

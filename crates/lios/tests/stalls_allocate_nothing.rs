@@ -1,6 +1,6 @@
 //! Once a core is made, stalls and the slices in them ask the allocator for nothing.
 
-use gleann_lios::{BudgetKind, Lios, LiosOptions, Resumable, Step, Utilisation};
+use gleann_lios::{BudgetKind, Lios, LiosOptions, Queue, Queued, Resumable, Step, Utilisation};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -43,8 +43,9 @@ fn stalls_allocate_nothing() {
         let options = LiosOptions { budget, utilisation: Utilisation::Fixed(1.0), ..LiosOptions::new(0.05) };
         let lios = Lios::new(options).unwrap();
         let mut core = lios.core();
+        let queue = Queue::new(8);
         for _ in 0..8 {
-            assert!(lios.queue().try_push(Endless).is_ok());
+            assert!(queue.try_push(Endless).is_ok());
         }
         let clock = Cell::new(0);
         let before = ALLOCATIONS.get();
@@ -54,7 +55,8 @@ fn stalls_allocate_nothing() {
                 clock.set(clock.get() + 1_000);
                 clock.get()
             };
-            if !core.stall(reads % 8, now, || clock.get() >= arrival, drop).arrived {
+            if !core.stall(reads % 8, now, || clock.get() >= arrival, &mut Queued::new(&queue, drop)).arrived
+            {
                 clock.set(arrival);
                 core.arrived(arrival);
             }

@@ -37,7 +37,7 @@ impl SharedTuner {
     pub fn new(theta: f64, utilisation: &Utilisation) -> Self {
         let (share, tuner) = match utilisation {
             Utilisation::Fixed(share) => (share.clamp(0.0, 1.0), None),
-            Utilisation::Tuned(options) => (0.0, Some(Tuner::new(theta, options.clone()))),
+            Utilisation::Tuned(options) => (0.0, Some(Tuner::new(theta, *options))),
         };
         Self {
             utilisation: AtomicU32::new(share.to_bits()),
