@@ -1,12 +1,13 @@
 //! The state machine.
 //!
 //! ```text
-//! Recording ──► BinarySearch ──► Steady ◄──► Refresh          (a short suspension, now and then)
-//!     ▲              │ nothing      │
-//!     │              ▼ feasible     │ three violations in a row
-//! Rebaseline ◄────  Off             │
-//!     ▲                             │
-//!     └─────────────────────────────┘
+//! Recording ──► BinarySearch ──feasible──► Steady ◄──► Refresh      (a short suspension, now and then)
+//!     ▲              │                        │
+//!     │           nothing                     │ three violations in a row
+//!     │              ▼                        │
+//! Rebaseline ◄───── Off                       │
+//!     ▲                                       │
+//!     └───────────────────────────────────────┘
 //! ```
 
 use super::interval::{Interval, Need, Observation};
@@ -18,9 +19,9 @@ use crate::options::{TunerOptions, nanos};
 
 /// The tuner. It is handed the latency of every search, and answers the utilisation.
 ///
-/// It judges *intervals*. An interval without anything to do in stalls says nothing of the utilisation; it is one more measurement
-/// of the baseline, and costs nothing. One with something to do now and then can violate the bound, but is no proof that
-/// more could be used. Queries that began before the last change of the utilisation are not counted.
+/// It judges *intervals*. An interval without anything to do in stalls says nothing of the utilisation; it is one more
+/// measurement of the baseline, and costs nothing. One with something to do now and then can violate the bound, but is no
+/// proof that more could be used. Queries that began before the last change of the utilisation are not counted.
 #[derive(Debug, Clone)]
 pub struct Tuner {
     theta: f64,
