@@ -59,6 +59,10 @@ pub use cache::{CachePolicy, CacheSize};
 pub use check::{IndexCheck, check_index};
 pub use device::{DeviceFigures, DeviceLoad, measure_device, process_cpu};
 pub use error::OpenError;
+pub use gleann_lios::{
+    Bucketing, BudgetKind, CoreTotals, FloorOptions, LiosOptions, Statistic, THETA_FRESH, THETA_ODIN,
+    TracePoint, TunerOptions, TunerReport, TunerState, Utilisation,
+};
 pub use gleann_search::{
     Entry, Expansion, Hit, OptionsError, QueryStats, SearchError, SearchKind, SearchOptions, Stop, Width,
 };
@@ -73,6 +77,6 @@ pub use import::{
 pub use index::{CancelToken, Index, SearchResult};
 pub use info::{IndexInfo, MemGraphInfo};
 pub use io::Direct;
-pub use live::{CreateError, LiveStats, UpdateOptions, make_live};
+pub use live::{CreateError, LiosStats, LiveStats, UpdateOptions, make_live};
 pub use options::{EngineChoice, MAX_IN_FLIGHT, MAX_THREADS, OpenOptions};
 pub use size::{bytes, parse_bytes};

@@ -3,7 +3,7 @@
 use crate::build::CodePlacement;
 use crate::cache::{CachePolicy, load_cache};
 use crate::error::OpenError;
-use crate::executor::{Executors, HostOptions, allowed_cpus};
+use crate::executor::{Executors, HostOptions, StallOptions, allowed_cpus};
 use crate::info::{IndexInfo, MemGraphInfo};
 use crate::io::{Direct, OpenedFile, map_file, open_for_reads};
 use crate::keys::Keys;
@@ -53,7 +53,7 @@ pub(crate) fn open<T: Element>(
                 mem_graph,
                 bytes: held + mem_graph.map_or(0, |graph| graph.bytes),
             };
-            Opening { directory, options, target, memory }.start(&index)
+            Opening { directory, options, target, memory, stalls: None }.start(&index)
         }
         IndexKind::Postings { .. } => {
             if options.cache != CachePolicy::None {
@@ -61,7 +61,7 @@ pub(crate) fn open<T: Element>(
             }
             let (index, target) = load_postings::<T>(directory)?;
             let memory = Held { bytes: index.memory_bytes() as u64, ..Held::default() };
-            Opening { directory, options, target, memory }.start(&index)
+            Opening { directory, options, target, memory, stalls: None }.start(&index)
         }
     }
 }
@@ -93,13 +93,15 @@ fn open_updated<T: Element>(
         + index.estimates.memory_bytes() as u64
         + mem_graph.map_or(0, |graph| graph.bytes);
     let memory = Held { nodes: Some(figures.live), mem_graph, bytes, ..Held::default() };
-    let opened = Opening { directory, options, target: target.clone(), memory }.start(&index)?;
     let reads = open_for_reads(&target.file, options.direct).map_err(|source| OpenError::Graph {
         path: target.file.to_path_buf(),
         direct: options.direct,
         source,
     })?;
-    let updates = opening.start(&reads.file)?;
+    let prepared = opening.prepare(&reads.file)?;
+    let stalls = prepared.stalls();
+    let opened = Opening { directory, options, target, memory, stalls }.start(&index)?;
+    let updates = prepared.start(opened.executors.waker())?;
     Ok(Opened { updates: Some(updates), ..opened })
 }
 
@@ -109,6 +111,8 @@ struct Opening<'a> {
     options: &'a OpenOptions,
     target: ReadTarget,
     memory: Held,
+    /// How cores use the stalls of their searches.
+    stalls: Option<StallOptions>,
 }
 
 /// What its searches share in memory, beside the keys.
@@ -123,7 +127,7 @@ struct Held {
 
 impl Opening<'_> {
     fn start<X: Searched<Found = Nearest>>(self, index: &Arc<X>) -> Result<Opened<X::Element>, OpenError> {
-        let Self { directory, options, target, memory } = self;
+        let Self { directory, options, target, memory, stalls } = self;
         let (manifest, file) = (directory.manifest(), target.file.clone());
         // The searches of a live index find keys.
         let listed = if memory.nodes.is_some() { None } else { directory.keys()? };
@@ -142,6 +146,7 @@ impl Opening<'_> {
             target,
             metric: manifest.metric,
             keys: keys.clone(),
+            stalls,
         };
         let mut warnings: Vec<String> = opened.warning.iter().cloned().collect();
         let (executors, engine) = start(index, &opened, &host, options.engine, &mut warnings)?;

@@ -116,6 +116,11 @@ impl<X: Searched, Io: PageIo, C: Clock, J> Driver<X, Io, C, J> {
         !self.vacant.is_empty()
     }
 
+    /// Searches under way.
+    pub fn running(&self) -> usize {
+        self.slots.len() - self.vacant.len()
+    }
+
     /// Whether no search is under way.
     pub fn is_idle(&self) -> bool {
         self.vacant.len() == self.slots.len()

@@ -3,6 +3,8 @@
 
 use crate::executor::cpus::bind_thread;
 use crate::executor::job::Job;
+use crate::executor::stalls::StallOptions;
+use crate::executor::stalls::Stalls;
 use crate::executor::worker::{Answers, Core, CoreGauge, WallClock};
 use crate::io::{BlockingPool, Device, MapIo, Mapped, RingIo, probe_ring};
 use crate::keys::Keys;
@@ -47,6 +49,8 @@ pub(crate) struct HostOptions {
     pub(crate) metric: Metric,
     /// The user's keys.
     pub(crate) keys: Arc<Keys>,
+    /// How cores use the stalls of their searches; none: they sleep.
+    pub(crate) stalls: Option<StallOptions>,
 }
 
 /// A core could not be started.
@@ -137,6 +141,7 @@ impl<T: Send + Sync + 'static> Executors<T> {
                 target: options.target.clone(),
                 in_flight: options.in_flight,
                 spin: options.spin,
+                stalls: options.stalls.clone(),
             };
             // A failure drops what was started, which ends it.
             started.joins.push(spawn(seed)?);
@@ -160,6 +165,22 @@ impl<T: Send + Sync + 'static> Executors<T> {
     pub(crate) fn send_all(&self, job: impl Fn() -> Job<T>) {
         for core in 0..self.cores.len() {
             self.send_to(core, job());
+        }
+    }
+
+    /// What wakes every core that has no search.
+    pub(crate) fn waker(&self) -> impl Fn() + Send + Sync + 'static {
+        let cores: Vec<_> =
+            self.cores.iter().map(|core| (core.intake.downgrade(), core.gauge.clone())).collect();
+        move || {
+            for (intake, gauge) in &cores {
+                let Some(intake) = intake.upgrade() else { continue };
+                // Whoever has jobs is awake.
+                let idle = gauge.load.compare_exchange(0, 1, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+                if idle {
+                    let _ = intake.send(Job::Wake);
+                }
+            }
         }
     }
 
@@ -200,13 +221,28 @@ struct Seed<X: Searched<Found = Nearest>> {
     target: ReadTarget,
     in_flight: usize,
     spin: Duration,
+    stalls: Option<StallOptions>,
 }
 
 impl<X: Searched<Found = Nearest>> Seed<X> {
     fn grow(self, device: Device) -> Core<X> {
         let reader = BlockReader::new(device, self.target);
-        let driver = Driver::new(self.index, reader, WallClock::start(), self.in_flight).spinning(self.spin);
+        let clock = WallClock::start();
+        let driver = Driver::new(self.index, reader, clock, self.in_flight).spinning(self.spin);
+        let stalls = self.stalls.and_then(|options| match Stalls::new(&options) {
+            Ok(stalls) => Some(stalls),
+            Err(error) => {
+                log::error!(
+                    "core {} takes no part in updates, it has no disk for them: {error}",
+                    self.number
+                );
+                None
+            }
+        });
         Core {
+            stalls,
+            ended: Vec::new(),
+            clock,
             intake: self.jobs,
             driver,
             answers: self.answers,
@@ -245,10 +281,8 @@ fn run_to_the_end<X: Searched<Found = Nearest>>(mut core: Core<X>) {
         match core.work() {
             Turn::Busy => {}
             Turn::Waiting => core.wait(),
-            Turn::Idle => match core.intake.recv() {
-                Ok(job) => core.accept(job),
-                Err(flume::RecvError::Disconnected) => return,
-            },
+            Turn::Idle if core.rest() => {}
+            Turn::Idle => return,
         }
     }
 }

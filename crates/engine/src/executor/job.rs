@@ -13,6 +13,8 @@ pub(crate) enum Job<T> {
     Single(Single<T>),
     /// A share in many searches: every core takes the next one when it has room.
     Batch(Arc<Batch<T>>),
+    /// Nothing to search for, but there may be updates to work on.
+    Wake,
 }
 
 /// One search.

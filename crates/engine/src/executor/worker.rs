@@ -1,6 +1,7 @@
 //! The work of one core, the same under every host: take searches in, drive them, answer.
 
 use crate::executor::job::{Batch, Job, Reply, Single};
+use crate::executor::stalls::Stalls;
 use crate::io::Device;
 use crate::keys::Keys;
 use gleann_search::{Driver, Found, Hit, Nearest, Query, QueryStats, SearchError, Searched, Turn};
@@ -47,6 +48,11 @@ pub(crate) struct Core<X: Searched<Found = Nearest>> {
     pub(crate) batches: VecDeque<Arc<Batch<X::Element>>>,
     /// Whether a batch came first the last time.
     pub(crate) batch_first: bool,
+    /// What is done while no search can go on, beside waiting.
+    pub(crate) stalls: Option<Stalls>,
+    /// Latencies of the searches that have ended in this turn.
+    pub(crate) ended: Vec<u64>,
+    pub(crate) clock: WallClock,
 }
 
 /// How results become answers.
@@ -59,25 +65,71 @@ pub(crate) struct Answers {
 impl<X: Searched<Found = Nearest>> Core<X> {
     /// Takes in what fits and makes one turn. Never blocks.
     pub(crate) fn work(&mut self) -> Turn {
+        let running = self.driver.running();
         self.take_in();
-        let answers = &self.answers;
-        match self.driver.turn(&mut |reply, outcome| answers.send(reply, outcome)) {
+        if let Some(stalls) = &mut self.stalls
+            && self.driver.running() != running
+        {
+            stalls.interrupted(self.clock.now_ns());
+        }
+        let Self { answers, ended, .. } = self;
+        let turn = self.driver.turn(&mut |reply, outcome| {
+            ended.extend(outcome.as_ref().ok().map(|found| found.stats.latency_ns));
+            answers.send(reply, outcome);
+        });
+        match &mut self.stalls {
+            Some(stalls) => {
+                self.ended.drain(..).for_each(|latency_ns| stalls.search_ended(&self.clock, latency_ns));
+            }
+            None => self.ended.clear(),
+        }
+        match turn {
             // The last search ended, but a batch may hold more of them.
             Turn::Idle if !self.batches.is_empty() => Turn::Busy,
             turn => turn,
         }
     }
 
-    /// Blocks until a read has come.
+    /// Works on updates if it may, then blocks until a read has come.
     pub(crate) fn wait(&mut self) {
-        self.driver.wait(MAX_WAIT);
+        let Self { stalls, driver, .. } = self;
+        if stalls.as_mut().is_none_or(|stalls| !stalls.use_stall(driver)) {
+            driver.wait(MAX_WAIT);
+            if let Some(stalls) = stalls {
+                stalls.waited(driver);
+            }
+        }
         self.answers.gauge.idle_ns.store(self.driver.idle_ns(), Ordering::Relaxed);
+    }
+
+    /// There is no search: works on updates, then blocks until there is a job. Whether there will be more.
+    pub(crate) fn rest(&mut self) -> bool {
+        if let Some(stalls) = &mut self.stalls {
+            let intake = &self.intake;
+            match stalls.use_idleness(&self.clock, || !intake.is_empty() || intake.is_disconnected()) {
+                Turn::Idle => {}
+                _ if !intake.is_empty() || intake.is_disconnected() => {}
+                Turn::Busy => return true,
+                Turn::Waiting => {
+                    stalls.wait_for_updates(MAX_WAIT);
+                    return true;
+                }
+            }
+        }
+        match self.intake.recv() {
+            Ok(job) => self.accept(job),
+            Err(flume::RecvError::Disconnected) => return false,
+        }
+        true
     }
 
     /// Takes one job in.
     pub(crate) fn accept(&mut self, job: Job<X::Element>) {
         match job {
             Job::Batch(batch) => self.batches.push_back(batch),
+            Job::Wake => {
+                self.answers.gauge.load.fetch_sub(1, Ordering::Relaxed);
+            }
             Job::Single(Single { query, k, options, cancel, reply }) => {
                 let query = Query { vector: &query, k, options, cancel: Some(cancel) };
                 if let Err((reply, error)) = self.driver.start(Reply::single(reply), query) {

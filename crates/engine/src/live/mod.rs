@@ -1,6 +1,7 @@
 //! A live index: updates from any thread, run by workers of their own beside the cores that search.
 
 mod block_cache;
+mod board;
 mod check;
 mod compact;
 mod create;
@@ -9,6 +10,7 @@ mod lock;
 mod open;
 mod options;
 mod snapshot;
+mod spare;
 mod stats;
 mod updates;
 mod worker;
@@ -20,5 +22,5 @@ pub(crate) use lock::DirectoryLock;
 pub(crate) use open::open_live;
 pub use options::UpdateOptions;
 pub(crate) use snapshot::{remove_directory, snapshot};
-pub use stats::LiveStats;
+pub use stats::{LiosStats, LiveStats};
 pub(crate) use updates::{AnyUpdates, Updates, inserts, upserts};

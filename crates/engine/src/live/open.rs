@@ -1,18 +1,22 @@
 //! Opening a live index: its last state, the cores that search it, the workers that update it.
 
 use crate::error::OpenError;
+use crate::executor::{SpareWork, StallOptions};
 use crate::live::block_cache::BlockCache;
+use crate::live::board::{Board, CoresAndThreads};
 use crate::live::disks::Disks;
 use crate::live::options::UpdateOptions;
+use crate::live::spare::{SpareSeed, SpareTime};
 use crate::live::stats::UpdateCpu;
 use crate::live::updates::Updates;
-use crate::live::worker::{Keeper, WorkerSeed, start_worker};
+use crate::live::worker::{Job, Keeper, WorkerSeed, start_worker};
 use crate::load::load_codebook;
 use crate::mem_graph::load_mem_graph;
 use crate::options::OpenOptions;
+use gleann_lios::Lios;
 use gleann_search::Expansion;
 use gleann_storage::{IndexDirectory, OsVolume, Packing, StorageError};
-use gleann_update::{LinkParams, Live, LiveOptions, LiveParts, REPAIR_BYTES, SEGMENT_BYTES, Threads};
+use gleann_update::{Crew, LinkParams, Live, LiveOptions, LiveParts, REPAIR_BYTES, SEGMENT_BYTES, Threads};
 use gleann_vector::Element;
 use parking_lot::Mutex;
 use std::fs::File;
@@ -26,6 +30,7 @@ pub(crate) struct LiveOpening<T: Element> {
     pub(crate) live: Arc<Live<T>>,
     options: UpdateOptions,
     cache: Arc<BlockCache>,
+    board: Arc<Board>,
 }
 
 /// Brings a live index back to its last state.
@@ -44,6 +49,11 @@ pub(crate) fn open_live<T: Element>(
     let updates = options.updates;
     let cache = Arc::new(BlockCache::new(updates.cache, manifest.layout.block_bytes()));
     let emptied = cache.clone();
+    let board = Arc::new(Board::default());
+    let crew: Arc<dyn Crew> = match updates.lios {
+        Some(_) => Arc::new(CoresAndThreads { board: board.clone(), threads: updates.threads > 0 }),
+        None => Arc::new(Threads),
+    };
     let parts = LiveParts {
         volume: Arc::new(volume),
         index: manifest.build_id,
@@ -52,7 +62,7 @@ pub(crate) fn open_live<T: Element>(
         codebook,
         mem_graph,
         before_switch: Box::new(move || emptied.clear()),
-        crew: Arc::new(Threads),
+        crew,
     };
     let link = LinkParams {
         degree: manifest.layout.degree(),
@@ -77,24 +87,67 @@ pub(crate) fn open_live<T: Element>(
     let live = Live::open(parts, live_options)?;
     // A codebook trained on nothing tells no vector from another.
     let live = if manifest.nodes == 0 { live.unbuilt() } else { live };
-    Ok(LiveOpening { live: Arc::new(live), options: updates, cache })
+    Ok(LiveOpening { live: Arc::new(live), options: updates, cache, board })
+}
+
+/// What the updates of a live index run on, before they do.
+pub(crate) struct Prepared<T: Element> {
+    live: Arc<Live<T>>,
+    options: UpdateOptions,
+    disks: Arc<Disks>,
+    board: Arc<Board>,
+    jobs: (flume::Sender<Job<T>>, flume::Receiver<Job<T>>),
+    nudge: (flume::Sender<()>, flume::Receiver<()>),
+    lios: Option<Arc<Lios>>,
 }
 
 impl<T: Element> LiveOpening<T> {
-    /// Starts the workers, which read `file`.
-    pub(crate) fn start(self, file: &File) -> Result<Updates<T>, OpenError> {
-        let Self { live, options, cache } = self;
-        let failed = |cause: String| OpenError::Workers { cause };
-        let count = options.threads.max(1);
+    /// Makes ready what the updates run on, which read `file`.
+    pub(crate) fn prepare(self, file: &File) -> Result<Prepared<T>, OpenError> {
+        let Self { live, options, cache, board } = self;
+        let lios = options.lios.map(Lios::new).transpose().map_err(|error| failed(&error))?;
+        if lios.is_none() && options.threads == 0 {
+            return Err(failed(
+                &"no thread updates, and the searching cores do not either: give one, or turn LIOS on",
+            ));
+        }
+        let disks = file.try_clone().and_then(|file| Disks::new(file, cache));
+        let disks = Arc::new(disks.map_err(|error| failed(&error))?);
+        let jobs = flume::bounded(options.threads.max(1) * options.in_flight.max(1) * QUEUED);
+        Ok(Prepared { live, options, disks, board, jobs, nudge: flume::bounded(1), lios: lios.map(Arc::new) })
+    }
+}
+
+impl<T: Element> Prepared<T> {
+    /// What searching cores are to do in their stalls.
+    pub(crate) fn stalls(&self) -> Option<StallOptions> {
+        let seed = SpareSeed {
+            live: self.live.clone(),
+            disks: self.disks.clone(),
+            jobs: self.jobs.1.clone(),
+            nudge: self.nudge.0.downgrade(),
+            board: self.board.clone(),
+            in_flight: self.options.in_flight,
+        };
+        let seed = Arc::new(seed);
+        let spare = move || Ok(Box::new(SpareTime::new(seed.clone())?) as Box<dyn SpareWork>);
+        let lios = self.lios.clone()?;
+        Some(StallOptions { lios, spare: Arc::new(spare), prefetch: self.options.prefetch })
+    }
+
+    /// Starts the workers. `waker` wakes searching cores that have nothing to search for.
+    pub(crate) fn start(self, waker: impl Fn() + Send + Sync + 'static) -> Result<Updates<T>, OpenError> {
+        let Self { live, options, disks, board, jobs: (jobs, intake), nudge: (nudge, nudges), lios } = self;
+        if lios.is_some() {
+            board.set_waker(Box::new(waker));
+        }
+        let count = options.threads;
         let threads = rayon::ThreadPoolBuilder::new()
-            .num_threads(count)
+            .num_threads(count.max(1))
             .thread_name(|number| format!("gleann-rewrite-{number}"))
             .build()
-            .map_err(|error| failed(error.to_string()))?;
-        let disks = file.try_clone().and_then(|file| Disks::new(file, cache));
-        let disks = disks.map_err(|error| failed(error.to_string()))?;
-        let disks = Arc::new(disks);
-        let cpu = Arc::new(UpdateCpu::new(2 * count));
+            .map_err(|error| failed(&error))?;
+        let cpu = Arc::new(UpdateCpu::new(count + count.max(1)));
         let keeper = Keeper {
             live: live.clone(),
             disks: disks.clone(),
@@ -105,8 +158,6 @@ impl<T: Element> LiveOpening<T> {
             failure: Mutex::default(),
         };
         let keeper = Arc::new(keeper);
-        let (jobs, intake) = flume::bounded(count * options.in_flight.max(1) * QUEUED);
-        let (nudge, nudges) = flume::bounded(1);
         let mut updates = Updates {
             live: live.clone(),
             jobs: Some(jobs),
@@ -114,6 +165,8 @@ impl<T: Element> LiveOpening<T> {
             keeper: Some(keeper.clone()),
             joins: Vec::new(),
             cpu: cpu.clone(),
+            board,
+            lios,
         };
         for number in 0..count {
             let seed = WorkerSeed {
@@ -124,9 +177,13 @@ impl<T: Element> LiveOpening<T> {
                 in_flight: options.in_flight.max(1),
                 cpu: cpu.clone(),
             };
-            updates.joins.push(start_worker(number, seed).map_err(|error| failed(error.to_string()))?);
+            updates.joins.push(start_worker(number, seed).map_err(|error| failed(&error))?);
         }
-        updates.joins.push(keeper.start(nudges).map_err(|error| failed(error.to_string()))?);
+        updates.joins.push(keeper.start(nudges).map_err(|error| failed(&error))?);
         Ok(updates)
     }
+}
+
+fn failed(cause: &dyn std::fmt::Display) -> OpenError {
+    OpenError::Workers { cause: cause.to_string() }
 }

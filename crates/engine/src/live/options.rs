@@ -1,5 +1,6 @@
 //! How an open index takes updates.
 
+use gleann_lios::LiosOptions;
 use gleann_update::{Durability, RepairPolicy};
 use std::time::Duration;
 
@@ -8,7 +9,8 @@ use std::time::Duration;
 pub struct UpdateOptions {
     /// When an acknowledged operation survives a crash.
     pub durability: Durability,
-    /// Threads that run inserts; checkpoints and merges use as many.
+    /// Threads that run inserts; checkpoints and merges use as many. 0, with [`UpdateOptions::lios`] only: all is computed by
+    /// the searching cores.
     pub threads: usize,
     /// Inserts that a thread interleaves, so that one computes while others wait for the disk.
     pub in_flight: usize,
@@ -30,11 +32,15 @@ pub struct UpdateOptions {
     pub repair: RepairPolicy,
     /// Once deleted nodes are this share of all, their places are freed in the background; 1 or more: never unasked.
     pub consolidate_share: f64,
+    /// Whether and how searching cores work on updates while their searches wait for reads (LIOS); none: they sleep.
+    pub lios: Option<LiosOptions>,
+    /// Whether a core prefetches what its searches need next after it has worked on updates (LIOS §4.4).
+    pub prefetch: bool,
 }
 
 impl Default for UpdateOptions {
     /// Group commits of 5 ms, one thread of 8 inserts, a pool of 96, 64 MiB of changes and 256 of blocks, 30 000
-    /// buffered vectors, a graph from 10 000 on, consolidation at 10 %.
+    /// buffered vectors, a graph from 10 000 on, consolidation at 10 %; searching cores search only.
     fn default() -> Self {
         Self {
             durability: Durability::Group(Duration::from_millis(5)),
@@ -48,6 +54,8 @@ impl Default for UpdateOptions {
             bootstrap: 10_000,
             repair: RepairPolicy::NEAREST,
             consolidate_share: 0.1,
+            lios: None,
+            prefetch: true,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What a live index says of its state.
 
+use gleann_lios::{CoreTotals, Lios, TunerReport};
 use gleann_update::{Backend, LiveFigures};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,11 +11,38 @@ pub struct LiveStats {
     pub backend: Backend,
     /// Counts, sizes and costs.
     pub figures: LiveFigures,
-    /// Processor time that the update threads have used, in nanoseconds.
+    /// Processor time that updates have used, on threads of their own and on searching cores, in nanoseconds.
     pub update_cpu_ns: u64,
+    /// Inserts that wait to be begun.
+    pub queued: u64,
+    /// What searching cores have done for updates; none where they do nothing.
+    pub lios: Option<LiosStats>,
     /// Why the last checkpoint, merge or first build of the graph that was due could not be done, which is tried again; none
     /// if it was done.
     pub failure: Option<String>,
+}
+
+/// What searching cores have done for updates since the index was opened.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LiosStats {
+    /// Stalls and slices of all cores.
+    pub totals: CoreTotals,
+    /// Share of the budgets that updates may use now.
+    pub utilisation: f32,
+    /// The tuner; none where the utilisation is fixed.
+    pub tuner: Option<TunerReport>,
+}
+
+impl LiosStats {
+    /// Time that cores have worked on updates, in nanoseconds.
+    pub fn update_ns(&self) -> u64 {
+        self.totals.slice_ns + self.totals.floor_ns + self.totals.spare_ns
+    }
+
+    pub(crate) fn of(lios: &Lios) -> Self {
+        let tuner = lios.tuner();
+        Self { totals: lios.totals(), utilisation: tuner.utilisation(), tuner: tuner.report() }
+    }
 }
 
 /// The processor time of the threads of updates, as each has last said.

@@ -2,10 +2,12 @@
 
 use crate::build::LARGEST_COMPONENT;
 use crate::generation::OpenGeneration;
+use crate::live::board::Board;
 use crate::live::compact::compact;
-use crate::live::stats::{LiveStats, UpdateCpu};
+use crate::live::stats::{LiosStats, LiveStats, UpdateCpu};
 use crate::live::worker::{Job, Keeper, Reply};
 use crate::shared::Shared;
+use gleann_lios::Lios;
 use gleann_storage::{OsVolume, Volume};
 use gleann_update::{Delete, Insert, Inserted, Live, Outcome, Rewrite, Survey, UpdateError, Upsert};
 use gleann_vector::{Element, check_finite};
@@ -22,6 +24,9 @@ pub(crate) struct Updates<T: Element> {
     pub(crate) keeper: Option<Arc<Keeper<T>>>,
     pub(crate) joins: Vec<JoinHandle<()>>,
     pub(crate) cpu: Arc<UpdateCpu>,
+    pub(crate) board: Arc<Board>,
+    /// The use of stalls, if they are used.
+    pub(crate) lios: Option<Arc<Lios>>,
 }
 
 /// What does not depend on the element type.
@@ -113,6 +118,7 @@ impl<T: Element> Updates<T> {
         let job = Job { key, vector: vector.to_vec(), replace, job: reply };
         let jobs = self.jobs.as_ref().ok_or(UpdateError::Closed)?;
         jobs.send(job).map_err(|_| UpdateError::Closed)?;
+        self.board.wake();
         Ok(inserted)
     }
 
@@ -163,10 +169,13 @@ impl<T: Element> AnyUpdates for Updates<T> {
     }
 
     fn stats(&self) -> LiveStats {
+        let lios = self.lios.as_ref().map(|lios| LiosStats::of(lios));
         LiveStats {
             backend: self.live.backend(),
             figures: self.live.figures(),
-            update_cpu_ns: self.cpu.total_ns(),
+            update_cpu_ns: self.cpu.total_ns() + lios.map_or(0, |lios| lios.update_ns()),
+            lios,
+            queued: self.jobs.as_ref().map_or(0, |jobs| jobs.len() as u64),
             failure: self.keeper.as_ref().and_then(|keeper| keeper.failure.lock().clone()),
         }
     }

@@ -9,6 +9,7 @@ mod checks;
 mod compaction;
 mod errors;
 mod from_nothing;
+mod lios;
 mod model;
 mod snapshots;
 mod updates;

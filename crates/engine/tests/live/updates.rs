@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Four threads with keys of their own insert, replace, delete and get, while searches and a merge run.
-fn from_four_threads<T: Element>(backend: Backend, engine: EngineChoice) {
+pub fn from_four_threads<T: Element>(backend: Backend, options: &OpenOptions) {
     let (_dir, path, model) = made_live::<T>(2000, backend);
-    let index = Index::open(&path, options(engine)).unwrap();
+    let index = Index::open(&path, options.clone()).unwrap();
     let done = AtomicBool::new(false);
     let queries = new_vectors::<T>(20, 5);
     let models: Vec<Model<T>> = std::thread::scope(|scope| {
@@ -64,12 +64,12 @@ fn from_four_threads<T: Element>(backend: Backend, engine: EngineChoice) {
         models
     });
     let all = Model(models.into_iter().flat_map(|model| model.0).collect::<BTreeMap<_, _>>());
-    let context = format!("{backend}, {}, {engine}", T::TYPE);
+    let context = format!("{backend}, {}, {}, LIOS {:?}", T::TYPE, options.engine, options.updates.lios);
     all.check(&index, &context);
     let recall = all.recall(&index, &queries);
     assert!(recall > 0.9, "{context}: recall {recall}");
     drop(index);
-    let index = Index::open(&path, options(engine)).unwrap();
+    let index = Index::open(&path, options.clone()).unwrap();
     all.check(&index, &format!("{context}, opened again"));
     index.consolidate().unwrap();
     all.check(&index, &format!("{context}, consolidated"));
@@ -79,25 +79,25 @@ fn from_four_threads<T: Element>(backend: Backend, engine: EngineChoice) {
 #[test]
 fn four_threads_update_odin_with_whatever_reads_here() {
     let _watchdog = watchdog("odin");
-    from_four_threads::<f32>(Backend::Odin, EngineChoice::Auto);
+    from_four_threads::<f32>(Backend::Odin, &options(EngineChoice::Auto));
 }
 
 #[test]
 fn four_threads_update_fresh_with_whatever_reads_here() {
     let _watchdog = watchdog("fresh");
-    from_four_threads::<u8>(Backend::Fresh, EngineChoice::Auto);
+    from_four_threads::<u8>(Backend::Fresh, &options(EngineChoice::Auto));
 }
 
 #[test]
 fn four_threads_update_odin_over_the_pool() {
     let _watchdog = watchdog("odin over the pool");
-    from_four_threads::<u8>(Backend::Odin, EngineChoice::Pool);
+    from_four_threads::<u8>(Backend::Odin, &options(EngineChoice::Pool));
 }
 
 #[test]
 fn four_threads_update_fresh_over_the_pool() {
     let _watchdog = watchdog("fresh over the pool");
-    from_four_threads::<f32>(Backend::Fresh, EngineChoice::Pool);
+    from_four_threads::<f32>(Backend::Fresh, &options(EngineChoice::Pool));
 }
 
 #[test]
