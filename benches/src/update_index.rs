@@ -85,7 +85,7 @@ pub fn run(args: UpdateArgs) -> Result<()> {
     let updates = UpdateOptions { durability: args.durability, ..UpdateOptions::default() };
     let updates =
         UpdateOptions { threads: args.threads as usize, list: args.insert_list as usize, ..updates };
-    let index = open_live(&args.index, updates)?;
+    let index = open_live(&args.index, &updates)?;
     let console = Console::start(args.quiet);
     let changed = args.change(&index, &console);
     console.end();
@@ -121,8 +121,8 @@ pub fn run(args: UpdateArgs) -> Result<()> {
 ///
 /// # Errors
 /// It is not there, or static.
-fn open_live(dir: &Path, updates: UpdateOptions) -> Result<Index> {
-    let index = Index::open(dir, OpenOptions { threads: 1, updates, ..OpenOptions::default() })?;
+fn open_live(dir: &Path, updates: &UpdateOptions) -> Result<Index> {
+    let index = Index::open(dir, OpenOptions { threads: 1, updates: *updates, ..OpenOptions::default() })?;
     live_stats(&index, dir)?;
     Ok(index)
 }

@@ -45,10 +45,11 @@ pub fn run(args: ChurnArgs) -> Result<()> {
 }
 
 fn run_as<T: Element>(args: &ChurnArgs) -> Result<()> {
-    let session = Session::<T>::open(&args.session, &args.live)?;
+    let live = args.live.one_arm()?;
+    let session = Session::<T>::open(&args.session, &live)?;
     let (base, metric, console) = (&session.base, session.index.info().metric, Console::start(false));
-    let mut truth = session.truth(&args.live, &console)?;
-    let bench = session.bench(&args.live)?;
+    let mut truth = session.truth(&live, &console)?;
+    let bench = session.bench(&live)?;
     // A check needs an index that nobody changes.
     let copy = session.folder().around().join("checked");
     let shape = || {
@@ -67,7 +68,7 @@ fn run_as<T: Element>(args: &ChurnArgs) -> Result<()> {
     }
     if !args.no_fresh {
         let dir = session.folder().around().join("fresh");
-        let fresh = build_fresh(&session.index, &dir, (base, churn.truth.set()), args.live.open_options())?;
+        let fresh = build_fresh(&session.index, &dir, (base, churn.truth.set()), live.open_options())?;
         report.take(&churn.compared(&fresh, shape_of(&dir)?)?)?;
     }
     report.end("Churn", None)

@@ -1,5 +1,6 @@
 //! Arguments that every workload with updates takes.
 
+use super::arm::{Arm, LiosArgs};
 use super::row::Setup;
 use anyhow::{Context, Result, ensure};
 use gleann::{
@@ -8,7 +9,7 @@ use gleann::{
 };
 use std::str::FromStr;
 
-/// Clients that make changes, by updating thread, where nobody names a number: enough that a group of changes shares a
+/// Clients that make changes, by thread that works on them, where nobody names a number: enough that a group of changes shares a
 /// flush of the log.
 const CLIENTS_PER_THREAD: usize = 8;
 
@@ -44,13 +45,14 @@ pub struct LiveArgs {
     /// Memory for blocks that inserts and merges have read
     #[arg(long, default_value = "256MiB", value_parser = parse_bytes)]
     update_cache: u64,
-    /// Searching and updating threads
+    /// Searching and updating threads; with --lios there need be no updating ones
     #[arg(long, default_value = "1/1", value_name = "S/U")]
     threads: Threads,
     /// Searches interleaved per searching thread
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=MAX_IN_FLIGHT as i64))]
     in_flight: u32,
-    /// Clients that make changes, each waiting for its answer [default: 8 per updating thread]
+    /// Clients that make changes, each waiting for its answer [default: 8 per thread that works on
+    /// them]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     update_clients: Option<u32>,
     /// I/O engine: auto, glommio, pool or mmap
@@ -71,6 +73,11 @@ pub struct LiveArgs {
     /// Measure even if reads go through the page cache
     #[arg(long)]
     allow_buffered: bool,
+    #[command(flatten)]
+    lios: LiosArgs,
+    /// The arm that is run.
+    #[arg(skip)]
+    arm: Arm,
 }
 
 /// Threads that search and threads that update.
@@ -86,12 +93,13 @@ impl FromStr for Threads {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let count = |text: &str| text.parse().ok().filter(|count| (1..=MAX_THREADS).contains(count));
+        let count =
+            |text: &str, least| text.parse().ok().filter(|count| (least..=MAX_THREADS).contains(count));
         let threads = text
             .split_once('/')
-            .and_then(|(search, update)| Some(Self { search: count(search)?, update: count(update)? }));
+            .and_then(|(search, update)| Some(Self { search: count(search, 1)?, update: count(update, 0)? }));
         threads.ok_or_else(|| {
-            format!("expected SEARCHING/UPDATING threads, each 1 to {MAX_THREADS}, such as 1/1")
+            format!("expected SEARCHING/UPDATING threads, each up to {MAX_THREADS}, such as 1/1")
         })
     }
 }
@@ -132,6 +140,30 @@ impl Amount {
 }
 
 impl LiveArgs {
+    /// What is to be compared: the same run with each way of using the waits of searches.
+    pub fn arms(&self) -> Vec<Self> {
+        self.lios.arms().into_iter().map(|arm| Self { arm, ..self.clone() }).collect()
+    }
+
+    /// The one way that is to be run.
+    ///
+    /// # Errors
+    /// Several are named.
+    pub fn one_arm(&self) -> Result<Self> {
+        let arms = self.arms();
+        ensure!(
+            arms.len() == 1,
+            "--lios: {} ways are named; expected one, which `updates` alone compares",
+            arms.len()
+        );
+        Ok(Self { arm: self.lios.arms()[0], ..self.clone() })
+    }
+
+    /// The way of using the waits of searches.
+    pub fn arm(&self) -> &Arm {
+        &self.arm
+    }
+
     /// The backend asked for.
     ///
     /// # Errors
@@ -157,6 +189,8 @@ impl LiveArgs {
                 consolidate_share: self.consolidate_share,
                 repair: self.repair,
                 cache: self.update_cache as usize,
+                lios: self.arm.options(self.search),
+                prefetch: self.arm.prefetch(),
                 ..UpdateOptions::default()
             },
             ..OpenOptions::default()
@@ -186,7 +220,9 @@ impl LiveArgs {
 
     /// Clients that make changes.
     pub fn update_clients(&self) -> usize {
-        self.update_clients.map_or(CLIENTS_PER_THREAD * self.threads.update, |clients| clients as usize)
+        let Threads { search, update } = self.threads;
+        let working = if self.arm.is_off() { update } else { search + update };
+        self.update_clients.map_or(CLIENTS_PER_THREAD * working, |clients| clients as usize)
     }
 
     /// Clients that search: one more than a core interleaves, for each core.
@@ -216,7 +252,11 @@ impl LiveArgs {
         Ok(Setup {
             backend: stats.backend.to_string(),
             durability: self.durability.to_string(),
-            lios: "off".to_owned(),
+            lios: self.arm.to_string(),
+            theta: self.arm.theta(),
+            budget: self.arm.theta().map(|_| self.arm.budget()),
+            tuner: self.arm.theta().map(|_| self.arm.tuner()),
+            prefetch: self.arm.theta().map(|_| self.arm.prefetch()),
             search: self.search.to_string(),
             width: Some(self.width()),
             list: self.list,

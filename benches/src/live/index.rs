@@ -58,6 +58,8 @@ impl<T: Element> LiveTarget<T> for Index {
             prune_cpu_ns: Some(figures.prune_ns),
             merges: figures.checkpoints,
             idle_ns,
+            lios: stats.lios,
+            queued: stats.queued,
         }
     }
 }

@@ -2,6 +2,7 @@
 //! once, and the lines that come of it.
 
 mod args;
+mod arm;
 mod changes;
 mod choice;
 #[cfg(test)]
@@ -16,6 +17,7 @@ mod row;
 mod searchers;
 mod session;
 mod set;
+mod stalls;
 mod table;
 mod target;
 mod truth;
@@ -32,5 +34,6 @@ pub use row::{LiveRow, Setup};
 pub use searchers::Asked;
 pub use session::{Folder, Session, SessionArgs, vectors};
 pub use set::LiveSet;
+
 pub use target::{LiveTarget, Settling};
 pub use truth::{ChangingTruth, TRUTH_DEPTH, TruthQuestion};

@@ -6,6 +6,7 @@ use super::target::{Gauges, LiveTarget, Settling};
 use anyhow::Result;
 use gleann::Element;
 use gleann_vector::RowSource;
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -59,6 +60,10 @@ pub struct Measured {
     pub peak_memory_bytes: u64,
     /// Most updates that were acknowledged and not in the graph on disk.
     pub peak_backlog: u64,
+    /// Most inserts that waited to be begun.
+    pub queue_depth_max: u64,
+    /// Mean share of their budgets that updates on searching cores might use; none where there are none.
+    pub utilisation_mean: Option<f64>,
 }
 
 impl<T: Element> Bench<'_, T> {
@@ -88,6 +93,8 @@ impl<T: Element> Bench<'_, T> {
             after,
             peak_memory_bytes: peaks.memory_bytes.into_inner(),
             peak_backlog: peaks.backlog.into_inner(),
+            queue_depth_max: peaks.queued.into_inner(),
+            utilisation_mean: peaks.utilisation.into_inner().mean(),
         })
     }
 
@@ -115,6 +122,21 @@ impl<T: Element> Bench<'_, T> {
 struct Peaks {
     memory_bytes: AtomicU64,
     backlog: AtomicU64,
+    queued: AtomicU64,
+    utilisation: Mutex<Mean>,
+}
+
+/// A mean of what was seen.
+#[derive(Debug, Default)]
+struct Mean {
+    sum: f64,
+    count: u32,
+}
+
+impl Mean {
+    fn mean(self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / f64::from(self.count))
+    }
 }
 
 impl Peaks {
@@ -138,7 +160,14 @@ impl Peaks {
 
     fn look<T: Element>(&self, target: &dyn LiveTarget<T>) {
         self.memory_bytes.fetch_max(anonymous_bytes().unwrap_or(0), Ordering::Relaxed);
-        self.backlog.fetch_max(target.gauges().backlog, Ordering::Relaxed);
+        let gauges = target.gauges();
+        self.backlog.fetch_max(gauges.backlog, Ordering::Relaxed);
+        self.queued.fetch_max(gauges.queued, Ordering::Relaxed);
+        if let Some(lios) = gauges.lios {
+            let mut utilisation = self.utilisation.lock();
+            utilisation.sum += f64::from(lios.utilisation);
+            utilisation.count += 1;
+        }
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::figure::write_figures;
 use super::row::LiveRow;
-use super::table::{header, line};
+use super::stalls::compare;
+use super::table::{comparison, comparison_header, header, line, stalls_line};
 use crate::row::{Environment, append_lines};
 use anyhow::Result;
 use std::path::{Path, PathBuf};
@@ -28,6 +29,9 @@ impl Report {
     /// The results file cannot be written.
     pub fn take(&mut self, row: &LiveRow) -> Result<()> {
         println!("{}", line(row));
+        if let Some(stalls) = &row.stalls {
+            println!("{}", stalls_line(stalls));
+        }
         if let Some(short) = row.short_answers.filter(|&short| short > 0) {
             eprintln!("warning: {short} answers had fewer neighbours than there are");
         }
@@ -44,6 +48,11 @@ impl Report {
     /// # Errors
     /// A picture cannot be written.
     pub fn end(self, title: &str, folder: Option<&Path>) -> Result<()> {
+        let compared = compare(&self.rows);
+        if !compared.is_empty() {
+            println!("\n{}", comparison_header());
+            compared.iter().for_each(|compared| println!("{}", comparison(compared)));
+        }
         if let Some(out) = &self.out {
             println!("result lines are in {}", out.display());
         }

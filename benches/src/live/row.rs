@@ -4,6 +4,7 @@ use super::histogram::Histogram;
 use super::phase::{Bench, Measured};
 use super::quiet::Quiet;
 use super::searchers::Sample;
+use super::stalls::StallFigures;
 use super::target::Gauges;
 use crate::row::{Environment, Latency};
 use crate::sweep::width_form;
@@ -37,6 +38,9 @@ pub struct LiveRow {
     /// What searches beside them did.
     #[serde(flatten)]
     pub searches: SearchFigures,
+    /// What searching cores did for updates; absent where they do nothing.
+    #[serde(flatten)]
+    pub stalls: Option<StallFigures>,
     /// Recall of a pass over all queries after the phase, while nothing changed, against the exact neighbours in the set
     /// of that moment; by ids, ties counted as found.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,8 +70,20 @@ pub struct Setup {
     pub backend: String,
     /// When an update is acknowledged.
     pub durability: String,
-    /// What runs in the waits of searches: `off`.
+    /// What runs in the waits of searches: `off`, or how updates do.
     pub lios: String,
+    /// θ: by which share the latency of searches may grow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub theta: Option<f64>,
+    /// How slices of updates are bounded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<String>,
+    /// The statistic of latency that is tuned by, or the share of the budgets that is always used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tuner: Option<String>,
+    /// Whether what searches need next is prefetched after a slice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefetch: Option<bool>,
     /// Traversal.
     pub search: String,
     /// Reads in flight of one search.
@@ -207,6 +223,7 @@ impl LiveRow {
             phase_seconds: measured.seconds,
             updates: UpdateFigures::of(measured, vector_bytes),
             searches: SearchFigures::of(measured, setup.threads_search),
+            stalls: StallFigures::of(measured, setup),
             index: IndexFigures {
                 peak_memory_bytes: Some(measured.peak_memory_bytes),
                 ..IndexFigures::of(&measured.after)
@@ -376,6 +393,8 @@ mod tests {
             },
             peak_memory_bytes: 9,
             peak_backlog: 3,
+            queue_depth_max: 2,
+            utilisation_mean: None,
         }
     }
 

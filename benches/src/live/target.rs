@@ -1,7 +1,7 @@
 //! What these measurements need of an index that changes.
 
 use anyhow::Result;
-use gleann::{Element, Key, SearchOptions, SearchResult};
+use gleann::{Element, Key, LiosStats, SearchOptions, SearchResult};
 
 /// An index that is changed and searched, from any thread.
 pub trait LiveTarget<T: Element>: Sync {
@@ -81,4 +81,8 @@ pub struct Gauges {
     pub merges: u64,
     /// Counter: time in which searching cores waited for reads with nothing else to do, summed over the cores.
     pub idle_ns: u64,
+    /// What searching cores have done for updates; none where they do nothing.
+    pub lios: Option<LiosStats>,
+    /// Inserts that wait to be begun.
+    pub queued: u64,
 }

@@ -152,8 +152,9 @@ impl RunbookArgs {
         let begun = Instant::now();
         self.build((&base, first.clone()), files.metric, &folder.index)?;
         let built = begun.elapsed().as_secs_f64();
-        let index = Index::open(&folder.index, self.live.open_options())?;
-        let setup = self.live.setup(&index)?;
+        let live = self.live.one_arm()?;
+        let index = Index::open(&folder.index, live.open_options())?;
+        let setup = live.setup(&index)?;
         let mut set = LiveSet::empty(base.rows());
         for row in first.clone() {
             set.put(row, row);

@@ -1,7 +1,7 @@
 //! Arguments of `run-bench updates`.
 
 use super::run::{Amounts, Run};
-use crate::live::{Amount, LiveArgs, Report, Session, SessionArgs};
+use crate::live::{Amount, LiveArgs, Report, Session, SessionArgs, Setup};
 use crate::progress::Console;
 use crate::run_bench::{environment, positive};
 use anyhow::Result;
@@ -30,6 +30,9 @@ pub struct UpdatesArgs {
     /// Seconds of the idle phase
     #[arg(long, default_value_t = 10.0, value_parser = positive)]
     idle_seconds: f64,
+    /// Rounds: every way named by --lios in turn, each on a copy of its own
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: u32,
     /// Folder for pictures
     #[arg(long, value_name = "DIR")]
     plot: Option<PathBuf>,
@@ -49,18 +52,35 @@ pub fn run(args: UpdatesArgs) -> Result<()> {
 }
 
 fn run_as<T: Element>(args: &UpdatesArgs) -> Result<()> {
-    let session = Session::<T>::open(&args.session, &args.live)?;
+    let arms = args.live.arms();
+    let mut report: Option<Report> = None;
+    for round in 1..=args.rounds {
+        for live in &arms {
+            if arms.len() > 1 || args.rounds > 1 {
+                println!("round {round} of {}, LIOS {}", args.rounds, live.arm());
+            }
+            report = Some(run_arm::<T>(args, live, report)?);
+        }
+    }
+    report.map_or(Ok(()), |report| report.end("Searches beside updates", args.plot.as_deref()))
+}
+
+/// Runs the workload in one way.
+fn run_arm<T: Element>(args: &UpdatesArgs, live: &LiveArgs, report: Option<Report>) -> Result<Report> {
+    let session = Session::<T>::open(&args.session, live)?;
     let amounts = Amounts {
         idle: Duration::from_secs_f64(args.idle_seconds),
         delete: args.delete.of(session.live.into()),
         insert: args.insert.of(session.live.into()),
     };
     let console = Console::start(false);
-    let mut truth = session.truth(&args.live, &console)?;
-    let bench = session.bench(&args.live)?;
+    let mut truth = session.truth(live, &console)?;
+    let bench = session.bench(live)?;
     let (metric, choice) = (session.index.info().metric, session.choice(args.session.seed));
-    let mut report = Report::begin(environment(session.index.info()), args.session.out.clone(), args.live.k);
-    let mut run = Run { bench: &bench, truth: &mut truth, metric, choice, setup: session.setup.clone() };
+    let begin = || Report::begin(environment(session.index.info()), args.session.out.clone(), live.k);
+    let mut report = report.unwrap_or_else(begin);
+    let setup = Setup { rounds: args.rounds, ..session.setup.clone() };
+    let mut run = Run { bench: &bench, truth: &mut truth, metric, choice, setup };
     run.phases(amounts, &mut |row| report.take(row))?;
-    report.end("Searches beside updates", args.plot.as_deref())
+    Ok(report)
 }
