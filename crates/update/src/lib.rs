@@ -30,6 +30,7 @@ mod rewrite;
 mod root;
 mod runner;
 mod snapshot;
+mod sync;
 mod temp;
 mod wal;
 mod writer;
