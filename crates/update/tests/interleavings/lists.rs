@@ -32,10 +32,10 @@ fn reached(index: &TempIndex<f32>, slot: u32) -> usize {
     seen.len()
 }
 
-/// Holds what a search finds against what it names.
+/// Holds what a search finds against what it names. It asks for all, and so looks at what is not linked yet, too.
 fn search(index: &TempIndex<f32>, scratch: &mut TempScratch<f32>) -> Vec<u64> {
     let mut found = Vec::new();
-    index.search(&[1.0, 1.0], 2, 4, scratch, &mut found);
+    index.search(&[1.0, 1.0], 8, 8, scratch, &mut found);
     assert!(found.windows(2).all(|pair| pair[0].0 <= pair[1].0 && pair[0].1 != pair[1].1), "{found:?}");
     for &(distance, slot) in &found {
         let own = vector(index.key(slot));

@@ -6,10 +6,13 @@ use crate::pages::{Pages, PagesError, PagesPlace};
 use crate::stepped::Stepped;
 use gleann_storage::{Area, BuildId, Layout, LogicalBlock, PageTable, SimVolume};
 use gleann_vector::ElementType;
+use shuttle::rand::Rng;
 use shuttle::thread;
 use std::sync::Arc;
 
-const BLOCKS: u32 = 2;
+const BLOCKS: u32 = 3;
+/// The sequence number of the last commit.
+const LAST: u64 = 8;
 
 fn place(volume: &SimVolume) -> PagesPlace {
     let layout = Layout::new(ElementType::U8, 16, 8, 4096).unwrap().block_layout();
@@ -57,30 +60,41 @@ fn read_through(pages: &Pages, table: &PageTable) {
     assert_eq!((0..BLOCKS).map(&mut read).collect::<Vec<_>>(), first, "a block was written over");
 }
 
+/// Takes a table, and reads by it once it is a few commits old.
+fn read_late(pages: &Pages) {
+    let table = pages.table();
+    read_through(pages, &table);
+    let age = shuttle::rand::thread_rng().gen_range(1..4);
+    while pages.table().sequence() < (table.sequence() + age).min(LAST) {
+        thread::yield_now();
+    }
+    read_through(pages, &table);
+}
+
+/// Some read at once what they have taken, some late. A block that a commit leaves alone has its place from an older one.
 #[test]
 fn a_table_that_is_held_keeps_its_blocks() {
-    explore(250, || {
+    explore(200, || {
         let volume = SimVolume::new();
         let pages = begin(&volume);
-        let readers: Vec<_> = (0..2)
-            .map(|_| {
+        let readers: Vec<_> = (0..3)
+            .map(|number| {
                 let pages = pages.clone();
-                thread::spawn(move || {
-                    for _ in 0..2 {
-                        let table = pages.table();
-                        read_through(&pages, &table);
-                    }
+                thread::spawn(move || match number {
+                    0 => (0..3).for_each(|_| read_through(&pages, &pages.table())),
+                    _ => (0..2).for_each(|_| read_late(&pages)),
                 })
             })
             .collect();
-        for round in 0..4 {
-            if round == 2 {
+        while pages.table().sequence() < LAST {
+            if pages.table().sequence() == 4 {
                 // One that is dropped gives its places back, and nobody else's.
                 let mut dropped = pages.begin().unwrap();
                 dropped.write(record(0), &mut stamped(99)).unwrap();
                 dropped.truncate(Area::Records, 1);
             }
-            commit(&pages, round % 2..BLOCKS).unwrap();
+            let first = shuttle::rand::thread_rng().gen_range(0..BLOCKS);
+            commit(&pages, first..shuttle::rand::thread_rng().gen_range(first + 1..=BLOCKS)).unwrap();
         }
         readers.into_iter().for_each(|reader| reader.join().unwrap());
         assert_eq!(pages.retired_blocks(), 0);
