@@ -50,9 +50,12 @@ impl Generation {
         (number > 0 && generation.name() == name).then_some(generation)
     }
 
-    /// Whether a name is one that generations have, or files beside them while they are made.
+    /// Whether a name is one that generations have, or files beside them while they are made, `CURRENT` itself included
+    /// while it is written.
     pub fn owns(name: &str) -> bool {
-        name.strip_prefix(PREFIX).is_some_and(|rest| rest.starts_with(|digit: char| digit.is_ascii_digit()))
+        let number = name.strip_prefix(PREFIX);
+        number.is_some_and(|number| number.starts_with(|digit: char| digit.is_ascii_digit()))
+            || name.strip_suffix(".tmp") == Some(CURRENT_NAME)
     }
 
     /// Name of its directory; the first generation has none.
@@ -92,6 +95,7 @@ mod tests {
             assert_eq!(Generation::of_name(name), None, "{name}");
         }
         assert!(Generation::owns("gen-000001.vectors.fbin") && !Generation::owns("gen-erations"));
+        assert!(Generation::owns("CURRENT.tmp") && !Generation::owns(CURRENT_NAME));
     }
 
     #[test]

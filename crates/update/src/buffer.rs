@@ -1,11 +1,11 @@
 //! A temporary index as searches see it: what is not in the graph yet, under the keys of users.
 
 use crate::live::LiveOptions;
+use crate::sync::Mutex;
 use crate::temp::{TempIndex, TempParams, TempScratch};
 use gleann_graph::PruneSpace;
 use gleann_search::Unmerged;
 use gleann_vector::{Distance, Element};
-use parking_lot::Mutex;
 
 /// Degree and build pool of a temporary index: it lives in memory and is small, so that short lists do.
 const DEGREE: usize = 32;

@@ -232,12 +232,3 @@ impl<T: Element> Live<T> {
         writer.repairing = false;
     }
 }
-
-impl<T: Element> Writer<T> {
-    /// Nodes have gone whose places nobody may take while `table` is read by.
-    pub(crate) fn free_places(&mut self, table: &Arc<PageTable>, gone: Vec<u32>) {
-        self.dead -= gone.len() as u64;
-        gone.iter().for_each(|&id| self.view.nodes.mark(id, NodeState::Free));
-        self.retire(table, gone);
-    }
-}

@@ -33,6 +33,7 @@ mod root;
 mod runner;
 mod snapshot;
 mod survey;
+mod sync;
 mod temp;
 mod wal;
 mod writer;

@@ -119,6 +119,13 @@ impl<T: Element> Writer<T> {
         self.retired.push_back((Arc::downgrade(table), ids));
     }
 
+    /// Nodes have gone whose places nobody may take while `table` is read by.
+    pub(crate) fn free_places(&mut self, table: &Arc<PageTable>, gone: Vec<u32>) {
+        self.dead -= gone.len() as u64;
+        gone.iter().for_each(|&id| self.view.nodes.mark(id, NodeState::Free));
+        self.retire(table, gone);
+    }
+
     /// Makes the node table long enough for a node.
     pub(crate) fn make_room(&mut self, node: u32) {
         let places = self.view.nodes.places();

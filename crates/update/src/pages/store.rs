@@ -5,12 +5,11 @@ use super::commit::Commit;
 use super::error::{PagesError, io_error};
 use super::space::Space;
 use super::switch::{SwitchError, switch_table};
-use arc_swap::ArcSwap;
+use crate::sync::{ArcSwap, Mutex};
 use gleann_storage::{
     Area, BlockLayout, BuildId, ExpectedPageTable, LogicalBlock, PAGE_TABLE_NAME, PageTable, StorageError,
     StoredPageTable, Volume, verify_block,
 };
-use parking_lot::Mutex;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;

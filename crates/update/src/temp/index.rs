@@ -3,10 +3,10 @@
 use super::lists::{Lists, NOWHERE};
 use super::rows::Rows;
 use super::scratch::TempScratch;
+use crate::sync::AtomicU32;
 use gleann_graph::{PruneParams, PruneSpace};
 use gleann_vector::{Distance, Element, Matrix, Metric};
 use rayon::prelude::*;
-use std::sync::atomic::AtomicU32;
 
 /// Parameters of a temporary index.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,7 +1,7 @@
 //! Adjacency that changes while it is read.
 
-use parking_lot::{Mutex, MutexGuard};
-use std::sync::atomic::{AtomicU32, Ordering};
+use crate::sync::{AtomicU32, Mutex, MutexGuard};
+use std::sync::atomic::Ordering;
 
 /// One list a node, with a fixed number of places. Writers hold the node's lock; readers hold nothing: a reader that
 /// meets a change may see ids of the old list and of the new one together. For a search that is as good as either, for
@@ -115,26 +115,5 @@ impl LockedList<'_> {
     /// Lets this list keep `id` for good, once it holds it. To be called by the one thread that inserts `id`.
     pub(super) fn anchor(&self, id: u32) {
         self.lists.anchors[id as usize].store(self.node, Ordering::Release);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_grow_to_their_places_and_are_replaced() {
-        let lists = Lists::new(4, 2);
-        let list = lists.lock(1);
-        assert!(list.push(3) && list.push(0) && !list.push(2));
-        assert_eq!(list.ids().collect::<Vec<_>>(), [3, 0]);
-        list.anchor(3);
-        assert!(list.anchors(3) && !list.anchors(0) && lists.anchor(0) == NOWHERE);
-        list.replace(&[2]);
-        assert_eq!(lists.ids(1).collect::<Vec<_>>(), [2]);
-        assert_eq!(lists.ids(0).count() + lists.ids(2).count(), 0);
-        lists.lock(2).push(1);
-        assert!(list.push(0));
-        assert_eq!(lists.ids(1).collect::<Vec<_>>(), [2, 0]);
     }
 }

@@ -20,6 +20,8 @@ mod insert;
 mod lists;
 mod rows;
 mod scratch;
+#[cfg(test)]
+mod tests;
 mod walk;
 
 pub use index::{Full, TempIndex, TempParams};

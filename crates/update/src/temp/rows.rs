@@ -1,7 +1,8 @@
 //! Vectors with what belongs to them, in slots that are written once.
 
+use crate::sync::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize};
 use gleann_vector::{Element, Matrix};
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
 const UNWRITTEN: u8 = 0;
 const LIVE: u8 = 1;
@@ -132,31 +133,4 @@ impl<T: Element> Rows<T> {
 pub(super) struct Claim {
     next: usize,
     end: usize,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn slots_are_written_once_and_deleted_once() {
-        let rows = Rows::<u8>::new(3, 2, true);
-        let mut claim = rows.claim(2).expect("room for two");
-        assert_eq!((rows.claimed(), rows.live(), rows.is_live(0)), (2, 0, false));
-        assert_eq!(rows.write(&mut claim, &[1, 2], 70, 0.5), Some(0));
-        assert_eq!(rows.write(&mut claim, &[3, 4], 71, 0.0), Some(1));
-        assert_eq!(rows.write(&mut claim, &[5, 6], 72, 0.0), None);
-        assert!(rows.claim(2).is_none(), "one is left, and stays");
-        assert_eq!((rows.claimed(), rows.vector(1), rows.key(1), rows.extra(0)), (2, &[3, 4][..], 71, 0.5));
-        assert!(!rows.delete(2) && !rows.delete(9) && rows.delete(1) && !rows.delete(1));
-        assert_eq!((rows.live(), rows.vector(1), rows.is_live(1)), (1, &[3, 4][..], false));
-    }
-
-    #[test]
-    #[should_panic(expected = "slot 0 has not been written")]
-    fn an_unwritten_slot_is_not_read() {
-        let rows = Rows::<f32>::new(3, 2, false);
-        let _claim = rows.claim(1);
-        rows.vector(0);
-    }
 }

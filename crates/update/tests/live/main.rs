@@ -12,6 +12,7 @@ mod model;
 mod navigation;
 mod operations;
 mod readers;
+mod snapshots;
 mod steps;
 mod threads;
 mod walk;
