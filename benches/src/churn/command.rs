@@ -48,7 +48,7 @@ fn run_as<T: Element>(args: &ChurnArgs) -> Result<()> {
     let live = args.live.one_arm()?;
     let session = Session::<T>::open(&args.session, &live)?;
     let (base, metric, console) = (&session.base, session.index.info().metric, Console::start(false));
-    let mut truth = session.truth(&live, &console)?;
+    let mut truth = session.truth(&live, None, &console)?;
     let bench = session.bench(&live)?;
     // A check needs an index that nobody changes.
     let copy = session.folder().around().join("checked");

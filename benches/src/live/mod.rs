@@ -36,4 +36,4 @@ pub use session::{Folder, Session, SessionArgs, vectors};
 pub use set::LiveSet;
 
 pub use target::{LiveTarget, Settling};
-pub use truth::{ChangingTruth, TRUTH_DEPTH, TruthQuestion};
+pub use truth::{ChangingTruth, FoundTruth, TRUTH_DEPTH, TruthQuestion};

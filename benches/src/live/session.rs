@@ -2,7 +2,7 @@
 
 use super::args::LiveArgs;
 use super::row::Setup;
-use super::{Asked, Bench, ChangingTruth, Choice, LiveSet, TRUTH_DEPTH, TruthQuestion};
+use super::{Asked, Bench, ChangingTruth, Choice, FoundTruth, LiveSet, TRUTH_DEPTH, TruthQuestion};
 use crate::progress::Console;
 use anyhow::{Context, Result, ensure};
 use gleann::{Element, Index, VectorFile, make_live};
@@ -114,17 +114,25 @@ impl<T: Element> Session<T> {
     }
 
     /// The exact neighbours of the queries among the vectors that are in the index, deep enough to be
-    /// followed through changes. Ends the progress on the console.
+    /// followed through changes; from what was `found` of it before, if it was. Ends the progress on the console.
     ///
     /// # Errors
     /// The base cannot be read.
-    pub fn truth<'a>(&'a self, live: &LiveArgs, console: &'a Console) -> Result<ChangingTruth<'a, T>> {
+    pub fn truth<'a>(
+        &'a self,
+        live: &LiveArgs,
+        found: Option<FoundTruth>,
+        console: &'a Console,
+    ) -> Result<ChangingTruth<'a, T>> {
         let question = TruthQuestion {
             base: &self.base,
             queries: &self.queries,
             metric: self.index.info().metric,
             depth: TRUTH_DEPTH.max(live.k as usize),
         };
+        if let Some(found) = found {
+            return Ok(ChangingTruth::from_found(question, found, console));
+        }
         let truth =
             ChangingTruth::new(question, LiveSet::of_rows(self.live.into(), self.base.rows()), console);
         console.end();

@@ -33,6 +33,13 @@ pub struct TruthQuestion<'a, T: Element> {
     pub depth: usize,
 }
 
+/// What was found of a set, to begin with again.
+#[derive(Debug, Clone)]
+pub struct FoundTruth {
+    set: LiveSet,
+    kept: Vec<Kept>,
+}
+
 /// The nearest live tags of every query.
 pub struct ChangingTruth<'a, T: Element> {
     question: TruthQuestion<'a, T>,
@@ -92,6 +99,16 @@ impl<T: Element> RowSource<T> for TaggedRows<'_, T> {
 }
 
 impl<'a, T: Element> ChangingTruth<'a, T> {
+    /// What is known now.
+    pub fn found(&self) -> FoundTruth {
+        FoundTruth { set: self.set.clone(), kept: self.kept.clone() }
+    }
+
+    /// Goes on from what was found of the same vectors and queries.
+    pub fn from_found(question: TruthQuestion<'a, T>, found: FoundTruth, progress: &'a dyn Progress) -> Self {
+        Self { question, set: found.set, kept: found.kept, progress }
+    }
+
     /// Begins with the vectors of `set`.
     ///
     /// # Errors

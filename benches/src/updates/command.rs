@@ -1,7 +1,7 @@
 //! Arguments of `run-bench updates`.
 
 use super::run::{Amounts, Run};
-use crate::live::{Amount, LiveArgs, Report, Session, SessionArgs, Setup};
+use crate::live::{Amount, FoundTruth, LiveArgs, Report, Session, SessionArgs, Setup};
 use crate::progress::Console;
 use crate::run_bench::{environment, positive};
 use anyhow::Result;
@@ -53,20 +53,28 @@ pub fn run(args: UpdatesArgs) -> Result<()> {
 
 fn run_as<T: Element>(args: &UpdatesArgs) -> Result<()> {
     let arms = args.live.arms();
-    let mut report: Option<Report> = None;
+    let mut before = Before::default();
     for round in 1..=args.rounds {
         for live in &arms {
             if arms.len() > 1 || args.rounds > 1 {
                 println!("round {round} of {}, LIOS {}", args.rounds, live.arm());
             }
-            report = Some(run_arm::<T>(args, live, report)?);
+            before = run_arm::<T>(args, live, before)?;
         }
     }
-    report.map_or(Ok(()), |report| report.end("Searches beside updates", args.plot.as_deref()))
+    before.report.map_or(Ok(()), |report| report.end("Searches beside updates", args.plot.as_deref()))
+}
+
+/// What the ways that were run leave for those that come.
+#[derive(Default)]
+struct Before {
+    report: Option<Report>,
+    /// The exact neighbours in the index as it is in the beginning.
+    truth: Option<FoundTruth>,
 }
 
 /// Runs the workload in one way.
-fn run_arm<T: Element>(args: &UpdatesArgs, live: &LiveArgs, report: Option<Report>) -> Result<Report> {
+fn run_arm<T: Element>(args: &UpdatesArgs, live: &LiveArgs, before: Before) -> Result<Before> {
     let session = Session::<T>::open(&args.session, live)?;
     let amounts = Amounts {
         idle: Duration::from_secs_f64(args.idle_seconds),
@@ -74,13 +82,14 @@ fn run_arm<T: Element>(args: &UpdatesArgs, live: &LiveArgs, report: Option<Repor
         insert: args.insert.of(session.live.into()),
     };
     let console = Console::start(false);
-    let mut truth = session.truth(live, &console)?;
+    let mut truth = session.truth(live, before.truth, &console)?;
+    let found = truth.found();
     let bench = session.bench(live)?;
     let (metric, choice) = (session.index.info().metric, session.choice(args.session.seed));
     let begin = || Report::begin(environment(session.index.info()), args.session.out.clone(), live.k);
-    let mut report = report.unwrap_or_else(begin);
+    let mut report = before.report.unwrap_or_else(begin);
     let setup = Setup { rounds: args.rounds, ..session.setup.clone() };
     let mut run = Run { bench: &bench, truth: &mut truth, metric, choice, setup };
     run.phases(amounts, &mut |row| report.take(row))?;
-    Ok(report)
+    Ok(Before { report: Some(report), truth: Some(found) })
 }

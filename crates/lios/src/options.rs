@@ -53,6 +53,9 @@ pub enum Utilisation {
 /// What the tuner does when. Times are of the clock it is handed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TunerOptions {
+    /// Whether nobody else works on updates. Then latency while there are none is a baseline for when there are some. If
+    /// somebody does, it is not: a baseline is measured each time that updates begin, with whatever else they cost.
+    pub alone: bool,
     /// What of the latency has to stay within the bound. The mean, as in the paper.
     pub statistic: Statistic,
     /// Each setting is observed for at least this long. 1 s: the paper is in its steady state 20 s after updates begin
@@ -97,6 +100,7 @@ pub struct TunerOptions {
 impl Default for TunerOptions {
     fn default() -> Self {
         Self {
+            alone: true,
             statistic: Statistic::Mean,
             interval: Duration::from_secs(1),
             precision: 0.1,

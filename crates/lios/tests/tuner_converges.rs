@@ -48,7 +48,7 @@ impl World {
             let bell: f64 = (0..3).map(|_| self.rng.random_range(-0.5..0.5)).sum();
             let noise = 1.0 + self.noise * 2.0 * bell;
             let ms = (self.base_ms)(t) * (1.0 + (self.slope)(t) * share) * noise;
-            self.tuner.observe(self.now_ns, (ms * 1e6) as u64, busy);
+            self.tuner.observe(self.now_ns, (ms * 1e6) as u64, (self.busy)(t));
         }
         self
     }
@@ -64,6 +64,29 @@ impl World {
         let count = points.len() as f64;
         let share = points.iter().map(|point| f64::from(point.utilisation)).sum::<f64>() / count;
         (share, points.iter().map(TracePoint::degradation).sum::<f64>() / count)
+    }
+}
+
+#[test]
+fn what_other_threads_cost_is_part_of_the_baseline() {
+    // Updates come and go, and those who work on them elsewhere make every search a third slower.
+    let busy = |t: f64| (20.0..60.0).contains(&t) || t > 100.0;
+    for alone in [false, true] {
+        let mut world = World { busy, ..World::new(|_| 0.1) };
+        world.tuner = Tuner::new(THETA, TunerOptions { alone, ..TunerOptions::default() });
+        world.base_ms = |t| if (20.0..60.0).contains(&t) || t > 100.0 { 5.4 } else { 4.0 };
+        world.run(60);
+        let counts = world.tuner.counts();
+        if alone {
+            assert!(counts.searches_failed > 0, "{counts:?}");
+            continue;
+        }
+        assert_eq!((counts.searches_failed, counts.searches_succeeded), (0, 1), "{counts:?}");
+        let (share, degradation) = world.settled(30);
+        assert!((0.4..0.55).contains(&share) && degradation < 1.1 * THETA, "{share}, {degradation}");
+        world.run(140);
+        assert_eq!(world.tuner.counts().searches_failed, 0);
+        assert!(world.settled(110).0 > 0.4);
     }
 }
 

@@ -13,7 +13,7 @@ use crate::live::worker::{Job, Keeper, WorkerSeed, start_worker};
 use crate::load::load_codebook;
 use crate::mem_graph::load_mem_graph;
 use crate::options::OpenOptions;
-use gleann_lios::Lios;
+use gleann_lios::{Lios, LiosOptions, TunerOptions, Utilisation};
 use gleann_search::Expansion;
 use gleann_storage::{IndexDirectory, OsVolume, Packing, StorageError};
 use gleann_update::{Crew, LinkParams, Live, LiveOptions, LiveParts, REPAIR_BYTES, SEGMENT_BYTES, Threads};
@@ -105,7 +105,11 @@ impl<T: Element> LiveOpening<T> {
     /// Makes ready what the updates run on, which read `file`.
     pub(crate) fn prepare(self, file: &File) -> Result<Prepared<T>, OpenError> {
         let Self { live, options, cache, board } = self;
-        let lios = options.lios.map(Lios::new).transpose().map_err(|error| failed(&error))?;
+        let lios = options
+            .lios
+            .map(|lios| Lios::new(with_others(lios, options.threads)))
+            .transpose()
+            .map_err(|error| failed(&error))?;
         if lios.is_none() && options.threads == 0 {
             return Err(failed(
                 &"no thread updates, and the searching cores do not either: give one, or turn LIOS on",
@@ -182,6 +186,15 @@ impl<T: Element> Prepared<T> {
         updates.joins.push(keeper.start(nudges).map_err(|error| failed(&error))?);
         Ok(updates)
     }
+}
+
+/// The options, which know whether updates have threads of their own as well.
+fn with_others(lios: LiosOptions, threads: usize) -> LiosOptions {
+    let utilisation = match lios.utilisation {
+        Utilisation::Tuned(tuner) => Utilisation::Tuned(TunerOptions { alone: threads == 0, ..tuner }),
+        fixed @ Utilisation::Fixed(_) => fixed,
+    };
+    LiosOptions { utilisation, ..lios }
 }
 
 fn failed(cause: &dyn std::fmt::Display) -> OpenError {

@@ -20,7 +20,7 @@ use crate::options::{TunerOptions, nanos};
 /// The tuner. It is handed the latency of every search, and answers the utilisation.
 ///
 /// It judges *intervals*. An interval without anything to do in stalls says nothing of the utilisation; it is one more
-/// measurement of the baseline, and costs nothing. One with something to do now and then can violate the bound, but is no
+/// measurement of the baseline, and costs nothing, unless somebody else works on updates ([`TunerOptions::alone`]). One with something to do now and then can violate the bound, but is no
 /// proof that more could be used. Queries that began before the last change of the utilisation are not counted.
 #[derive(Debug, Clone)]
 pub struct Tuner {
@@ -35,6 +35,8 @@ pub struct Tuner {
     pace: Pace,
     retry_at_ns: u64,
     retry_ns: u64,
+    /// Whether there was nothing to do in the interval before.
+    quiet: bool,
     last_ns: Option<u64>,
     counts: TunerCounts,
     trace: Trace,
@@ -54,6 +56,7 @@ impl Tuner {
             pace: Pace::new(0.0),
             retry_at_ns: 0,
             retry_ns: nanos(options.retry),
+            quiet: false,
             last_ns: None,
             counts: TunerCounts::default(),
             trace: Trace::new(options.trace),
@@ -137,7 +140,10 @@ impl Tuner {
         self.counts.intervals += 1;
         self.note(&seen);
         let before = self.utilisation;
+        let begun = std::mem::replace(&mut self.quiet, seen.is_baseline()) && !seen.is_baseline();
         match self.state {
+            // Updates have begun, and whoever else works on them with them: what was measured before says nothing of that.
+            _ if begun && !self.options.alone => self.enter(TunerState::Rebaseline, 0.0),
             TunerState::Recording | TunerState::Rebaseline => {
                 self.baseline = Some(seen.latency);
                 self.baseline_at_ns = seen.at_ns;
@@ -149,7 +155,11 @@ impl Tuner {
             }
             TunerState::Off if seen.at_ns >= self.retry_at_ns => self.enter(TunerState::Rebaseline, 0.0),
             TunerState::Off => {}
-            TunerState::BinarySearch | TunerState::Steady if seen.is_baseline() => self.measured_again(&seen),
+            TunerState::BinarySearch | TunerState::Steady if seen.is_baseline() => {
+                if self.options.alone {
+                    self.measured_again(&seen);
+                }
+            }
             TunerState::BinarySearch => self.probed(&seen),
             TunerState::Steady => self.steady(&seen),
         }

@@ -10,8 +10,8 @@ pub enum Durability {
     /// When its record is on the disk. Commits that come while another's fsync runs share the next one.
     #[default]
     Each,
-    /// The same, but where several commit at a time, the first waits this long for others before it calls fsync: fewer
-    /// fsyncs, slower commits. Who commits alone does not wait.
+    /// The same, but before the first calls fsync it waits for as many others as there were last time, at most this long:
+    /// fewer fsyncs. Who commits alone does not wait.
     Group(Duration),
     /// At once. A power loss takes the last records, never one from the middle.
     None,

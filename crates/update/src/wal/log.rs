@@ -72,8 +72,9 @@ struct State {
     growing: bool,
     /// A thread waits for other commits before it writes.
     collecting: bool,
-    /// Threads that wait for their commits in groups, and the most of them since the last group was synced.
+    /// Threads that wait for their commits in groups.
     committing: usize,
+    /// How many of them the last fsync had: as many are expected for the next.
     group: usize,
     poison: Option<Poison>,
 }
@@ -289,13 +290,15 @@ impl Wal {
         }
     }
 
-    /// Returns when record `lsn` is durable, after a wait of `window` for others where this thread does the work and
-    /// there are others.
+    /// Returns when record `lsn` is durable. Where this thread does the work, it first waits for as many others as there
+    /// were last time, but no longer than `window`.
     fn make_durable(&self, lsn: Lsn, mut window: Option<Duration>) -> Result<(), WalError> {
         let mut state = self.state.lock();
         let grouped = usize::from(window.is_some());
         state.committing += grouped;
-        state.group = state.group.max(state.committing);
+        if state.collecting && state.committing >= state.group {
+            self.collected.notify_all();
+        }
         let mut collects = false;
         let done = loop {
             if state.progress.durable >= lsn {
@@ -306,11 +309,10 @@ impl Wal {
             }
             if state.writing || (state.collecting && !collects && window.is_some()) {
                 self.changed.wait(&mut state);
-            } else if let Some(window) = window.take().filter(|_| state.group > 1) {
+            } else if let Some(window) = window.take().filter(|_| state.committing < state.group) {
                 (state.collecting, collects) = (true, true);
                 self.collected.wait_for(&mut state, window);
             } else {
-                // Who commits alone is not made to wait for nobody: the next group has those that are there now.
                 state.group = state.committing;
                 // What fails here is found by the next round.
                 let _ = self.write(&mut state, true);
