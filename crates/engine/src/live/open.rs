@@ -13,7 +13,7 @@ use crate::live::worker::{Job, Keeper, WorkerSeed, start_worker};
 use crate::load::load_codebook;
 use crate::mem_graph::load_mem_graph;
 use crate::options::OpenOptions;
-use gleann_lios::{Lios, LiosOptions, TunerOptions, Utilisation};
+use gleann_lios::{Lios, LiosOptions, Queue, TunerOptions, Utilisation};
 use gleann_search::Expansion;
 use gleann_storage::{IndexDirectory, OsVolume, Packing, StorageError};
 use gleann_update::{Crew, LinkParams, Live, LiveOptions, LiveParts, REPAIR_BYTES, SEGMENT_BYTES, Threads};
@@ -96,7 +96,7 @@ pub(crate) struct Prepared<T: Element> {
     options: UpdateOptions,
     disks: Arc<Disks>,
     board: Arc<Board>,
-    jobs: (flume::Sender<Job<T>>, flume::Receiver<Job<T>>),
+    jobs: Arc<Queue<Job<T>>>,
     nudge: (flume::Sender<()>, flume::Receiver<()>),
     lios: Option<Arc<Lios>>,
 }
@@ -117,7 +117,7 @@ impl<T: Element> LiveOpening<T> {
         }
         let disks = file.try_clone().and_then(|file| Disks::new(file, cache));
         let disks = Arc::new(disks.map_err(|error| failed(&error))?);
-        let jobs = flume::bounded(options.threads.max(1) * options.in_flight.max(1) * QUEUED);
+        let jobs = Arc::new(Queue::new(options.threads.max(1) * options.in_flight.max(1) * QUEUED));
         Ok(Prepared { live, options, disks, board, jobs, nudge: flume::bounded(1), lios: lios.map(Arc::new) })
     }
 }
@@ -128,7 +128,7 @@ impl<T: Element> Prepared<T> {
         let seed = SpareSeed {
             live: self.live.clone(),
             disks: self.disks.clone(),
-            jobs: self.jobs.1.clone(),
+            jobs: self.jobs.clone(),
             nudge: self.nudge.0.downgrade(),
             board: self.board.clone(),
             in_flight: self.options.in_flight,
@@ -141,7 +141,7 @@ impl<T: Element> Prepared<T> {
 
     /// Starts the workers. `waker` wakes searching cores that have nothing to search for.
     pub(crate) fn start(self, waker: impl Fn() + Send + Sync + 'static) -> Result<Updates<T>, OpenError> {
-        let Self { live, options, disks, board, jobs: (jobs, intake), nudge: (nudge, nudges), lios } = self;
+        let Self { live, options, disks, board, jobs, nudge: (nudge, nudges), lios } = self;
         if lios.is_some() {
             board.set_waker(Box::new(waker));
         }
@@ -164,7 +164,7 @@ impl<T: Element> Prepared<T> {
         let keeper = Arc::new(keeper);
         let mut updates = Updates {
             live: live.clone(),
-            jobs: Some(jobs),
+            jobs: jobs.clone(),
             nudge: Some(nudge.clone()),
             keeper: Some(keeper.clone()),
             joins: Vec::new(),
@@ -176,7 +176,7 @@ impl<T: Element> Prepared<T> {
             let seed = WorkerSeed {
                 live: live.clone(),
                 disks: disks.clone(),
-                jobs: intake.clone(),
+                jobs: jobs.clone(),
                 nudge: nudge.clone(),
                 in_flight: options.in_flight.max(1),
                 cpu: cpu.clone(),

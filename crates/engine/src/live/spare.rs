@@ -7,6 +7,7 @@ use crate::live::block_cache::CachedIo;
 use crate::live::board::{Board, Part};
 use crate::live::disks::Disks;
 use crate::live::worker::{Job, Reply};
+use gleann_lios::Queue;
 use gleann_search::Turn;
 use gleann_update::{Inserted, Live, Runner, Worker};
 use gleann_vector::Element;
@@ -18,7 +19,7 @@ use std::time::Duration;
 pub(crate) struct SpareSeed<T: Element> {
     pub(crate) live: Arc<Live<T>>,
     pub(crate) disks: Arc<Disks>,
-    pub(crate) jobs: flume::Receiver<Job<T>>,
+    pub(crate) jobs: Arc<Queue<Job<T>>>,
     /// Tells that something may be due, as long as anybody listens.
     pub(crate) nudge: flume::WeakSender<()>,
     pub(crate) board: Arc<Board>,
@@ -63,9 +64,9 @@ impl<T: Element> SpareTime<T> {
         // What has been begun is finished, but there is no room for more: a checkpoint is under way.
         while runner.has_room()
             && seed.live.has_room()
-            && let Ok(job) = seed.jobs.try_recv()
+            && let Some(job) = seed.jobs.try_take()
         {
-            if let Err((reply, error)) = runner.start(job) {
+            if let Err((reply, error)) = runner.start(job.finish()) {
                 let _ = reply.send(Err(error));
             }
         }
@@ -90,7 +91,7 @@ impl<T: Element> SpareWork for SpareTime<T> {
         self.part.is_some()
             || self.runner.has_begun()
             || self.seed.board.is_news(self.seen)
-            || (!self.seed.jobs.is_empty() && self.seed.live.has_room())
+            || (self.seed.jobs.depth() > 0 && self.seed.live.has_room())
     }
 }
 

@@ -7,7 +7,7 @@ use crate::live::compact::compact;
 use crate::live::stats::{LiosStats, LiveStats, UpdateCpu};
 use crate::live::worker::{Job, Keeper, Reply};
 use crate::shared::Shared;
-use gleann_lios::Lios;
+use gleann_lios::{Lios, Queue};
 use gleann_storage::{OsVolume, Volume};
 use gleann_update::{Delete, Insert, Inserted, Live, Outcome, Rewrite, Survey, UpdateError, Upsert};
 use gleann_vector::{Element, check_finite};
@@ -18,8 +18,8 @@ use std::thread::JoinHandle;
 /// What takes the updates of an open live index.
 pub(crate) struct Updates<T: Element> {
     pub(crate) live: Arc<Live<T>>,
-    /// None once it is closing.
-    pub(crate) jobs: Option<flume::Sender<Job<T>>>,
+    /// Inserts on their way to whoever has time for them; closed once the index is closing.
+    pub(crate) jobs: Arc<Queue<Job<T>>>,
     pub(crate) nudge: Option<flume::Sender<()>>,
     pub(crate) keeper: Option<Arc<Keeper<T>>>,
     pub(crate) joins: Vec<JoinHandle<()>>,
@@ -116,8 +116,7 @@ impl<T: Element> Updates<T> {
         self.check(key, vector)?;
         let (reply, inserted): (Reply, _) = flume::bounded(1);
         let job = Job { key, vector: vector.to_vec(), replace, job: reply };
-        let jobs = self.jobs.as_ref().ok_or(UpdateError::Closed)?;
-        jobs.send(job).map_err(|_| UpdateError::Closed)?;
+        self.jobs.push(job).map_err(|_| UpdateError::Closed)?;
         self.board.wake();
         Ok(inserted)
     }
@@ -175,7 +174,7 @@ impl<T: Element> AnyUpdates for Updates<T> {
             figures: self.live.figures(),
             update_cpu_ns: self.cpu.total_ns() + lios.map_or(0, |lios| lios.update_ns()),
             lios,
-            queued: self.jobs.as_ref().map_or(0, |jobs| jobs.len() as u64),
+            queued: self.jobs.depth() as u64,
             failure: self.keeper.as_ref().and_then(|keeper| keeper.failure.lock().clone()),
         }
     }
@@ -198,7 +197,7 @@ impl<T: Element> AnyUpdates for Updates<T> {
 impl<T: Element> Drop for Updates<T> {
     fn drop(&mut self) {
         // The workers do what they have, and end.
-        self.jobs = None;
+        self.jobs.close();
         self.nudge = None;
         for join in self.joins.drain(..) {
             let _ = join.join();

@@ -5,6 +5,7 @@ use crate::io::Device;
 use crate::live::block_cache::CachedIo;
 use crate::live::disks::Disks;
 use crate::live::stats::UpdateCpu;
+use gleann_lios::Queue;
 use gleann_search::Turn;
 use gleann_storage::PageIo;
 use gleann_update::{InsertJob, Inserted, Live, Rewrite, Runner, UpdateError};
@@ -26,7 +27,7 @@ pub(crate) type Job<T> = InsertJob<T, Reply>;
 pub(crate) struct WorkerSeed<T: Element> {
     pub(crate) live: Arc<Live<T>>,
     pub(crate) disks: Arc<Disks>,
-    pub(crate) jobs: flume::Receiver<Job<T>>,
+    pub(crate) jobs: Arc<Queue<Job<T>>>,
     /// Tells that something may be due.
     pub(crate) nudge: flume::Sender<()>,
     pub(crate) in_flight: usize,
@@ -48,9 +49,9 @@ fn run<T: Element>(number: usize, seed: &WorkerSeed<T>, disk: CachedIo<Device>) 
     let mut runner = Runner::new(live.clone(), disk, WallClock::start(), *in_flight);
     loop {
         while runner.has_room()
-            && let Ok(job) = jobs.try_recv()
+            && let Some(job) = jobs.try_take()
         {
-            start(&mut runner, job);
+            start(&mut runner, job.finish());
         }
         let turn = runner.turn(&mut |reply: Reply, inserted| {
             // The caller may have stopped waiting.
@@ -64,9 +65,9 @@ fn run<T: Element>(number: usize, seed: &WorkerSeed<T>, disk: CachedIo<Device>) 
         match turn {
             Turn::Busy => {}
             Turn::Waiting => runner.wait(MAX_WAIT),
-            Turn::Idle => match jobs.recv() {
-                Ok(job) => start(&mut runner, job),
-                Err(flume::RecvError::Disconnected) => return,
+            Turn::Idle => match jobs.take() {
+                Some(job) => start(&mut runner, job.finish()),
+                None => return,
             },
         }
     }
