@@ -28,7 +28,7 @@ impl Built {
     /// # Errors
     /// There is none, or its manifest cannot be read.
     pub fn open(path: &Path) -> Result<Self> {
-        let directory = IndexDirectory::open(path)?;
+        let directory = IndexDirectory::open_any(path)?;
         let manifest = directory.manifest();
         Ok(Self {
             path: path.to_owned(),

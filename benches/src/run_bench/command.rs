@@ -271,7 +271,7 @@ fn check_lists(index: &Path, points: &[Point], k: u32) -> Result<()> {
     let Some(short) = points.iter().map(|point| point.search.list).find(|&list| list < k) else {
         return Ok(());
     };
-    let manifest = IndexDirectory::open(index).map(|directory| directory.manifest().kind);
+    let manifest = IndexDirectory::open_any(index).map(|directory| directory.manifest().kind);
     let postings = matches!(manifest, Ok(IndexKind::Postings { .. }));
     ensure!(postings, "--list {short}: expected at least k = {k}, but for an index of postings");
     Ok(())

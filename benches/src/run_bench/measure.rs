@@ -25,7 +25,7 @@ const OPENING: Duration = Duration::from_secs(2);
 /// Files do not belong together, an index cannot be opened or reads through the page cache unasked, or a query
 /// fails.
 pub fn measure(job: &Job, done: &mut dyn FnMut(&Row) -> Result<()>) -> Result<Vec<Row>> {
-    let directory = IndexDirectory::open(&job.index)?;
+    let directory = IndexDirectory::open_any(&job.index)?;
     match directory.manifest().layout.element() {
         ElementType::F32 => Bench::<f32>::new(job, directory)?.all(done),
         ElementType::F16 => Bench::<f16>::new(job, directory)?.all(done),

@@ -60,7 +60,7 @@ pub use check::{IndexCheck, check_index};
 pub use device::{DeviceFigures, DeviceLoad, measure_device, process_cpu};
 pub use error::OpenError;
 pub use gleann_lios::{
-    BudgetKind, CoreTotals, LiosOptions, Statistic, THETA_FRESH, THETA_ODIN, TunerOptions, TunerState, Utilisation,
+    BudgetKind, CoreTotals, LiosOptions, Statistic, TunerOptions, TunerState, Utilisation,
 };
 pub use gleann_search::{
     Entry, Expansion, Hit, OptionsError, QueryStats, SearchError, SearchKind, SearchOptions, Stop, Width,

@@ -59,6 +59,14 @@ impl IndexDirectory {
         Ok(Self { path, manifest })
     }
 
+    /// Opens what there is of an index, static or live, that does not change.
+    ///
+    /// # Errors
+    /// As [`IndexDirectory::open`].
+    pub fn open_any(dir: &Path) -> Result<Self, StorageError> {
+        if Self::is_live(dir) { Self::open_live(dir) } else { Self::open(dir) }
+    }
+
     /// Whether `dir` holds a live index: one with a page table, or with generations.
     pub fn is_live(dir: &Path) -> bool {
         dir.join(PAGE_TABLE_NAME).exists() || dir.join(CURRENT_NAME).exists()

@@ -11,6 +11,7 @@ use crate::live::Live;
 use crate::pages::Commit;
 use crate::reach::Reach;
 use crate::repair::{RepairJob, RepairParams, RepairSource};
+use bitvec::vec::BitVec;
 use gleann_graph::PruneParams;
 use gleann_lios::{Resumable, Step};
 use gleann_quant::Codebook;
@@ -117,21 +118,42 @@ pub(crate) struct Switched<'a> {
 /// Brings a portion into force, and begins the commit of the next.
 pub(crate) type Switch<'a> = dyn FnMut(Switched<'_>) -> Result<Commit, UpdateError> + 'a;
 
+/// The nodes that are to go.
+#[derive(Default)]
+struct Dead {
+    lists: HashMap<u32, Box<[u32]>>,
+    /// A bit for each node: every neighbour of every list is asked about, and few of them are dead.
+    bits: BitVec,
+}
+
+impl Dead {
+    fn of(lists: HashMap<u32, Box<[u32]>>) -> Self {
+        let end = lists.keys().max().map_or(0, |&last| last as usize + 1);
+        let mut bits = BitVec::repeat(false, end);
+        lists.keys().for_each(|&id| bits.set(id as usize, true));
+        Self { lists, bits }
+    }
+
+    fn is(&self, id: u32) -> bool {
+        self.bits.get(id as usize).is_some_and(|bit| *bit)
+    }
+}
+
 /// What repairs read.
 #[derive(Clone, Copy)]
 struct Survivors<'a> {
-    dead: &'a HashMap<u32, Box<[u32]>>,
+    dead: &'a Dead,
     nodes: &'a NodeTable,
     codebook: &'a Codebook,
 }
 
 impl RepairSource for Survivors<'_> {
     fn is_live(&self, id: u32) -> bool {
-        !self.dead.contains_key(&id)
+        !self.dead.is(id)
     }
 
     fn dead_list(&self, id: u32) -> &[u32] {
-        self.dead.get(&id).map_or(&[], |list| list)
+        self.dead.lists.get(&id).map_or(&[], |list| list)
     }
 
     fn vector(&self, id: u32, out: &mut [f32]) {
@@ -173,7 +195,7 @@ impl<T: Element> Rewriter<'_, T> {
         mut commit: Commit,
         switch: &mut Switch<'_>,
     ) -> Result<Rewritten, UpdateError> {
-        let dead = if self.repair { self.dead_lists()? } else { HashMap::new() };
+        let dead = if self.repair { Dead::of(self.dead_lists()?) } else { Dead::default() };
         let blocks = self.blocks();
         let reach = if self.repair {
             Reach::new(&self.states, self.layout().degree(), self.live.options.repair_bytes)
@@ -207,7 +229,7 @@ impl<T: Element> Rewriter<'_, T> {
         if let Some(entry) = entry {
             self.lead_to_all(reach, &mut commit, entry)?;
         }
-        let mut gone: Vec<u32> = dead.into_keys().collect();
+        let mut gone: Vec<u32> = dead.lists.into_keys().collect();
         gone.sort_unstable();
         Ok(Rewritten { commit, gone, entry })
     }
@@ -224,9 +246,9 @@ impl<T: Element> Rewriter<'_, T> {
     }
 
     /// Where searches begin once these have gone.
-    fn entry_without(&self, dead: &HashMap<u32, Box<[u32]>>) -> Option<u32> {
+    fn entry_without(&self, dead: &Dead) -> Option<u32> {
         let entry = self.entry?;
-        let Some(list) = dead.get(&entry) else { return Some(entry) };
+        let Some(list) = dead.lists.get(&entry) else { return Some(entry) };
         let is_live = |&id: &u32| self.states.get(id as usize) == Some(&NodeState::Live);
         list.iter().copied().find(is_live).or_else(|| (0..self.states.len() as u32).find(is_live))
     }
@@ -252,7 +274,7 @@ impl<T: Element> Rewriter<'_, T> {
         blocks
     }
 
-    fn scratch<'a>(&'a self, dead: &'a HashMap<u32, Box<[u32]>>) -> Scratch<'a> {
+    fn scratch<'a>(&'a self, dead: &'a Dead) -> Scratch<'a> {
         let link = &self.live.options.link;
         let prune = PruneParams {
             degree: link.degree,
@@ -382,7 +404,7 @@ impl<T: Element> Rewriter<'_, T> {
     fn renewed(
         &self,
         chunk: &[u32],
-        dead: &HashMap<u32, Box<[u32]>>,
+        dead: &Dead,
         reach: &Reach,
     ) -> Result<Vec<Option<Vec<u8>>>, UpdateError> {
         let read: Result<Vec<OpenBlock>, UpdateError> = chunk
