@@ -3,9 +3,7 @@
 #![allow(missing_docs)]
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use gleann_graph::{
-    BuildDistance, BuildParams, Candidate, Gathered, Prune, PruneParams, QueryTarget, Searcher, build,
-};
+use gleann_graph::{BuildDistance, BuildParams, Candidate, Gathered, Prune, PruneParams, QueryTarget, Searcher, Step, build};
 use gleann_vector::{Distance, Element, Matrix, Metric, Silent};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -45,6 +43,13 @@ fn prune<T: Element>(criterion: &mut Criterion) {
             black_box(prune.run(&mut gathered.pairs(&distance)).len())
         });
     });
+    prune.start(params, 0, &candidates);
+    gathered.gather(&vectors, &distance, prune.pool().iter().map(|candidate| candidate.id));
+    let mut checkpoint = 0;
+    while prune.step(&mut gathered.pairs(&distance), 64) == Step::More {
+        checkpoint = checkpoint.max(prune.checkpoint_bytes());
+    }
+    println!("a checkpoint takes at most {checkpoint} bytes");
     println!("{} of 96 selected after {} comparisons", prune.result().len(), prune.comparisons());
 }
 

@@ -1,6 +1,6 @@
 //! An open index, searched from any thread.
 
-use crate::bootstrap::Bootstrap;
+use crate::live::Bootstrap;
 use crate::build::BuildOptions;
 use crate::error::OpenError;
 use crate::executor::{Batch, Job, Single};

@@ -26,7 +26,6 @@
 //!
 //! Invariant: this is the only crate that starts threads, reads the wall clock and names glommio and io_uring.
 
-mod bootstrap;
 mod build;
 mod cache;
 mod check;

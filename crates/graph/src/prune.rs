@@ -131,6 +131,13 @@ impl Prune {
         self.comparisons
     }
 
+    /// Bytes of what a prune that stops has to keep beside its pool, which stays as it is: the checkpoint of LIOS (§4.2).
+    pub fn checkpoint_bytes(&self) -> usize {
+        let Self { factors, open, result, .. } = self;
+        let lists = size_of_val(&factors[..]) + size_of_val(&open[..]) + size_of_val(&result[..]);
+        lists + size_of_val(&self.alpha) + size_of_val(&self.cursor) + size_of_val(&self.selected)
+    }
+
     /// Runs to the end.
     pub fn run(&mut self, pairs: &mut impl Pairs) -> &[u32] {
         while self.step(pairs, usize::MAX) == Step::More {}
@@ -299,6 +306,26 @@ mod tests {
 
     proptest! {
         #[test]
+    fn a_checkpoint_is_small_wherever_a_prune_stops() {
+        struct Line;
+        impl Pairs for Line {
+            fn distances(&mut self, from: u32, to: &[u32], out: &mut [f32]) {
+                out.iter_mut().zip(to).for_each(|(out, &to)| *out = (from.abs_diff(to) * 7919 % 613) as f32);
+            }
+        }
+        let candidates: Vec<Candidate> =
+            (1..=500).map(|id| Candidate { distance: 400.0 + id as f32, id }).collect();
+        let params = PruneParams { degree: 96, alpha: 1.2, max_candidates: 500, saturate: true };
+        let mut prune = Prune::new();
+        prune.start(params, 0, &candidates);
+        let mut largest = 0;
+        while prune.step(&mut Line, 64) == Step::More {
+            largest = largest.max(prune.checkpoint_bytes());
+        }
+        assert!(prune.result().len() == 96 && (4000..10 << 10).contains(&largest), "{largest} bytes");
+    }
+
+    #[test]
         fn equals_the_definition_whatever_the_budgets(
             grid in proptest::collection::vec((0i8..24, 0i8..24), 1..120),
             degree in 1usize..20,

@@ -2,6 +2,7 @@
 
 mod block_cache;
 mod board;
+mod bootstrap;
 mod check;
 mod compact;
 mod create;
@@ -15,6 +16,7 @@ mod stats;
 mod updates;
 mod worker;
 
+pub(crate) use bootstrap::Bootstrap;
 pub(crate) use check::check_live_index;
 pub(crate) use create::create;
 pub use create::{CreateError, make_live};
