@@ -3,7 +3,9 @@
 #![allow(missing_docs)]
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use gleann_graph::{BuildDistance, BuildParams, Candidate, Gathered, Prune, PruneParams, QueryTarget, Searcher, Step, build};
+use gleann_graph::{
+    BuildDistance, BuildParams, Candidate, Gathered, Prune, PruneParams, QueryTarget, Searcher, Step, build,
+};
 use gleann_vector::{Distance, Element, Matrix, Metric, Silent};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;

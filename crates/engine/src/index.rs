@@ -1,10 +1,10 @@
 //! An open index, searched from any thread.
 
-use crate::live::Bootstrap;
 use crate::build::BuildOptions;
 use crate::error::OpenError;
 use crate::executor::{Batch, Job, Single};
 use crate::info::IndexInfo;
+use crate::live::Bootstrap;
 use crate::live::{CreateError, create};
 use crate::options::OpenOptions;
 use crate::shared::Shared;
