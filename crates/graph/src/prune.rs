@@ -304,8 +304,7 @@ mod tests {
             .collect()
     }
 
-    proptest! {
-        #[test]
+    #[test]
     fn a_checkpoint_is_small_wherever_a_prune_stops() {
         struct Line;
         impl Pairs for Line {
@@ -325,7 +324,8 @@ mod tests {
         assert!(prune.result().len() == 96 && (4000..10 << 10).contains(&largest), "{largest} bytes");
     }
 
-    #[test]
+    proptest! {
+        #[test]
         fn equals_the_definition_whatever_the_budgets(
             grid in proptest::collection::vec((0i8..24, 0i8..24), 1..120),
             degree in 1usize..20,
