@@ -66,8 +66,7 @@ pub struct TunerOptions {
     /// of 0.3 that takes 3600 queries; less where the mean is far from the bound.
     pub precision: f64,
     /// An interval is judged after this long, however well the mean is known, if there are as many queries as the
-    /// statistic needs at all. 3 s: on a shared machine latencies vary so much that the precision is never reached, and a
-    /// baseline that takes a minute is worth less than one that is a little wrong.
+    /// statistic needs at all. 10 s: where queries are rare, slow decisions beat none.
     pub longest_interval: Duration,
     /// Intervals a first baseline takes. 2: everything is judged by it, so it is to be known better than the rest.
     pub recording_intervals: u32,
@@ -105,7 +104,7 @@ impl Default for TunerOptions {
             statistic: Statistic::Mean,
             interval: Duration::from_secs(1),
             precision: 0.1,
-            longest_interval: Duration::from_secs(3),
+            longest_interval: Duration::from_secs(10),
             recording_intervals: 2,
             step: 0.02,
             band: 0.1,
