@@ -24,11 +24,12 @@ pub(crate) struct CoreWork<'a> {
     pub(crate) sent: &'a mut Vec<Sent>,
     pub(crate) resume_ns: u64,
     pub(crate) look_ns: u64,
+    pub(crate) slowdown: f64,
 }
 
 impl CoreWork<'_> {
     fn pass(&self, ns: u64) {
-        self.clock.set(self.clock.get() + ns);
+        self.clock.set(self.clock.get() + (ns as f64 * self.slowdown) as u64);
     }
 
     fn send(&mut self, operations: u32, task: Option<u64>) {

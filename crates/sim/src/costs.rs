@@ -2,6 +2,7 @@
 
 use crate::device::DeviceCosts;
 use crate::distribution::Distribution;
+use crate::processor::Processor;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -13,6 +14,8 @@ pub struct Costs {
     pub about: String,
     /// The SSD.
     pub device: DeviceCosts,
+    /// The processor.
+    pub processor: Processor,
     /// What searches and updates cost each other.
     pub interference: Interference,
     /// Searches and updates by R, the most neighbours a vector has.
@@ -103,6 +106,7 @@ impl Costs {
     /// One does not.
     pub fn validate(&self) -> Result<(), BadCost> {
         require("device", self.device.is_sound())?;
+        require("processor", self.processor.is_sound())?;
         let Interference { pollution_us, prefetched_us, displaced_after_us, resume_us, contention } =
             self.interference;
         let all = [pollution_us, prefetched_us, displaced_after_us, resume_us, contention];

@@ -10,6 +10,7 @@ mod device;
 mod distribution;
 mod held;
 mod phase;
+mod processor;
 mod random;
 mod report;
 mod search_core;
@@ -25,6 +26,7 @@ pub use costs::{BadCost, Costs, DegreeCosts, Interference, SearchCosts, UpdateCo
 pub use device::{Device, DeviceCosts};
 pub use distribution::Distribution;
 pub use phase::simulate;
+pub use processor::Processor;
 pub use random::Random;
 pub use report::{Compared, Report, TracePart};
 pub use setup::{BadSetup, Setup, Traversal};

@@ -72,12 +72,16 @@ pub struct Compared {
     /// How many times as fast updates were.
     pub speedup: f64,
     /// By which share the mean latency grew.
+    #[serde(rename = "latency_mean_growth")]
     pub mean: f64,
     /// By which share the 95th percentile grew.
+    #[serde(rename = "latency_p95_growth")]
     pub p95: f64,
     /// By which share the 99th percentile grew.
+    #[serde(rename = "latency_p99_growth")]
     pub p99: f64,
     /// By which share searches a second grew.
+    #[serde(rename = "search_qps_growth")]
     pub qps: f64,
 }
 

@@ -30,6 +30,8 @@ pub(crate) struct Slicing<'c> {
     pub(crate) prefetch: bool,
     pub(crate) wake_ns: u64,
     pub(crate) spin_ns: u64,
+    /// How many times as long as alone computation takes now.
+    pub(crate) slowdown: f64,
 }
 
 /// How a stall goes on.
@@ -58,6 +60,8 @@ pub(crate) struct SearchCore {
     /// What slices cost the next turn.
     pollution_ns: u64,
     idle_ns: u64,
+    /// Time of slices since it was last asked.
+    sliced_ns: u64,
 }
 
 impl SearchCore {
@@ -75,6 +79,7 @@ impl SearchCore {
             sent: Vec::new(),
             pollution_ns: 0,
             idle_ns: 0,
+            sliced_ns: 0,
         }
     }
 
@@ -97,6 +102,11 @@ impl SearchCore {
     /// What its updates submitted since the last call.
     pub(crate) fn take_sent(&mut self) -> Vec<Sent> {
         std::mem::take(&mut self.sent)
+    }
+
+    /// Time of slices since the last call.
+    pub(crate) fn take_sliced(&mut self) -> u64 {
+        std::mem::take(&mut self.sliced_ns)
     }
 
     /// Whether a search can go on, or has to be begun.
@@ -190,6 +200,7 @@ impl SearchCore {
     }
 
     fn pollute(&mut self, slice_ns: u64, slicing: Slicing<'_>) {
+        self.sliced_ns += slice_ns;
         let prefetched = slicing.prefetch && self.slots.len() as u32 <= PREFETCHED;
         let pollution_ns = slicing.interference.pollution_ns(slice_ns, prefetched);
         self.pollution_ns = self.pollution_ns.max(pollution_ns);
@@ -213,5 +224,5 @@ fn work<'a>(
     slicing: Slicing<'_>,
 ) -> CoreWork<'a> {
     let resume_ns = (1e3 * slicing.interference.resume_us) as u64;
-    CoreWork { clock, held, shared, sent, resume_ns, look_ns: slicing.look_ns }
+    CoreWork { clock, held, shared, sent, resume_ns, look_ns: slicing.look_ns, slowdown: slicing.slowdown }
 }

@@ -30,8 +30,8 @@ impl Updater {
         Self { held: Held::new(room), busy_ns: 0, active: false }
     }
 
-    /// One piece of the task that comes next. Nothing while it computes.
-    pub(crate) fn work(&mut self, now_ns: u64, shared: &Shared) -> Piecework {
+    /// One piece of the task that comes next, which takes `slowdown` times as long as alone. Nothing while it computes.
+    pub(crate) fn work(&mut self, now_ns: u64, shared: &Shared, slowdown: f64) -> Piecework {
         if now_ns < self.busy_ns {
             return Piecework { next_ns: None, sent: None };
         }
@@ -42,7 +42,7 @@ impl Updater {
         self.active = true;
         let task = self.held.task(at);
         let (Piece::Whole(ns) | Piece::Divisible(ns)) = task.piece();
-        let (end_ns, number) = (now_ns + ns, task.number);
+        let (end_ns, number) = (now_ns + (ns as f64 * slowdown) as u64, task.number);
         self.busy_ns = end_ns;
         let sent = match task.advance(ns) {
             Effect::More => None,

@@ -8,6 +8,7 @@ use crate::core_work::Sent;
 use crate::costs::{Costs, DegreeCosts, UpdateCosts};
 use crate::device::Device;
 use crate::held::Held;
+use crate::processor::{Load, Processor};
 use crate::random::Random;
 use crate::search_core::{Pause, SearchCore, Searching, Slicing};
 use crate::setup::{Setup, Traversal};
@@ -62,6 +63,8 @@ pub(crate) struct World<'c> {
     pub(crate) now_ns: u64,
     pub(crate) counted: Counted,
     seen_ns: u64,
+    processor: Processor,
+    load: Load,
 }
 
 impl<'c> World<'c> {
@@ -86,6 +89,7 @@ impl<'c> World<'c> {
                 prefetch: setup.arm.prefetch,
                 wake_ns: (1e3 * costs.device.wake_us) as u64,
                 spin_ns: (1e3 * costs.device.spin_us) as u64,
+                slowdown: 1.0,
             },
             cores: (0..setup.search_threads).map(core).collect(),
             updaters: (0..setup.update_threads).map(|_| Updater::new(setup.updates_in_flight)).collect(),
@@ -97,6 +101,8 @@ impl<'c> World<'c> {
             now_ns: 0,
             counted: Counted::default(),
             seen_ns: 0,
+            processor: costs.processor,
+            load: Load::default(),
         };
         // Cores begin a little apart: in step they would stay so for a while.
         (0..setup.search_threads).for_each(|core| world.schedule(u64::from(core) * 7_000, Event::Look(core)));
@@ -155,15 +161,17 @@ impl<'c> World<'c> {
     }
 
     fn look(&mut self, number: u32) {
+        let slowdown = self.slowdown();
         let core = &mut self.cores[number as usize];
         if core.is_busy(self.now_ns) {
-            let active = self.updaters.iter().filter(|updater| updater.active).count();
-            let slowdown = 1.0 + self.slicing.interference.contention * active as f64;
-            let end_ns = core.turn(self.now_ns, self.searching, slowdown);
+            let contention = self.slicing.interference.contention * self.updating();
+            let core = &mut self.cores[number as usize];
+            let end_ns = core.turn(self.now_ns, self.searching, slowdown * (1.0 + contention));
+            self.load.add(self.now_ns, end_ns - self.now_ns);
             self.schedule(end_ns, Event::Turned(number));
             return;
         }
-        let pause = core.stall(self.now_ns, &self.shared, self.slicing);
+        let pause = core.stall(self.now_ns, &self.shared, Slicing { slowdown, ..self.slicing });
         self.forward(number);
         match pause {
             Pause::Over(at_ns) => self.schedule(at_ns, Event::Look(number)),
@@ -172,9 +180,10 @@ impl<'c> World<'c> {
     }
 
     fn turned(&mut self, number: u32) {
+        let slicing = Slicing { slowdown: self.slowdown(), ..self.slicing };
         let core = &mut self.cores[number as usize];
         core.submit(self.now_ns, &mut self.device);
-        let (then_ns, latencies_ns) = core.end(self.now_ns, &self.shared, self.slicing);
+        let (then_ns, latencies_ns) = core.end(self.now_ns, &self.shared, slicing);
         if !latencies_ns.is_empty() {
             self.note_utilisation();
         }
@@ -183,15 +192,18 @@ impl<'c> World<'c> {
         self.schedule(then_ns, Event::Look(number));
     }
 
-    /// What the updates of a core submitted becomes events.
+    /// What the updates of a core took counts as load, and what they submitted becomes events.
     fn forward(&mut self, number: u32) {
+        let sliced_ns = self.cores[number as usize].take_sliced();
+        self.load.add(self.now_ns, sliced_ns);
         for sent in self.cores[number as usize].take_sent() {
             self.schedule(sent.at_ns, Event::Submit(Owner::Core(number), sent));
         }
     }
 
     fn update(&mut self, number: u32) {
-        let piecework = self.updaters[number as usize].work(self.now_ns, &self.shared);
+        let slowdown = self.slowdown();
+        let piecework = self.updaters[number as usize].work(self.now_ns, &self.shared, slowdown);
         if let Some(sent) = piecework.sent {
             self.schedule(sent.at_ns, Event::Submit(Owner::Updater(number), sent));
         }
@@ -211,6 +223,17 @@ impl<'c> World<'c> {
                 self.schedule(last_ns, Event::Update(number));
             }
         }
+    }
+
+    /// Updating threads at work.
+    fn updating(&self) -> f64 {
+        self.updaters.iter().filter(|updater| updater.active).count() as f64
+    }
+
+    /// How many times as long as alone computation takes now.
+    fn slowdown(&self) -> f64 {
+        let computing = self.load.cores(self.now_ns) + self.updating();
+        self.processor.slowdown((self.cores.len() + self.updaters.len()) as u32, computing)
     }
 
     fn note_utilisation(&mut self) {

@@ -2,8 +2,8 @@
 
 use gleann_lios::BudgetKind;
 use gleann_sim::{
-    Arm, Costs, DegreeCosts, DeviceCosts, Distribution, Interference, Report, SearchCosts, Setup, Share,
-    Traversal, UpdateCosts, simulate,
+    Arm, Costs, DegreeCosts, DeviceCosts, Distribution, Interference, Processor, Report, SearchCosts, Setup,
+    Share, Traversal, UpdateCosts, simulate,
 };
 use std::collections::BTreeMap;
 
@@ -52,6 +52,7 @@ fn costs() -> Costs {
             wake_us: 4.0,
             spin_us: 0.0,
         },
+        processor: Processor { cores: 0, together: 1.0 },
         interference: Interference {
             pollution_us: 4.0,
             prefetched_us: 1.0,
@@ -223,6 +224,18 @@ fn the_tuner_finds_its_share_and_keeps_the_bound() {
     let tuned = on.beside(&off);
     assert!(whole.mean > 0.06, "{whole:?}");
     assert!(tuned.mean < 0.06 && tuned.speedup > 1.0, "{tuned:?}");
+}
+
+#[test]
+fn stalls_are_worth_less_where_threads_share_cores() {
+    let setup = Setup { inserts: 0, ..setup(6, 2, fixed(0.05, BudgetKind::Bounded, 1.0)) };
+    let of = |cores| {
+        let costs = Costs { processor: Processor { cores, together: 1.25 }, ..costs() };
+        let off = simulate(&Setup { arm: Arm::OFF, ..setup.clone() }, &costs).unwrap().remove(1);
+        simulate(&setup, &costs).unwrap().remove(1).beside(&off)
+    };
+    let (own, shared) = (of(8), of(4));
+    assert!(shared.speedup < own.speedup && shared.mean > own.mean + 0.01, "{own:?} {shared:?}");
 }
 
 #[test]
