@@ -1,10 +1,9 @@
 //! Costs of a setup from measured lines without LIOS.
 //!
-//! From the lines of `idle`, a core's time by search is threads · (1 − idle ratio) / searches a second, which the search's
-//! parts are stretched to; the reads are those counted; and the device is stretched until the simulated searches are as
-//! fast as the measured ones. From the lines of a phase with updates and without LIOS, processor time by vector is that
-//! counted, what the threads' time exceeds it by is time in which nothing else goes on, and what searches are slower by
-//! than a simulation says is what the updating threads' use of memory costs them.
+//! A core's time by search is threads · (1 − idle ratio) / searches a second, which the search's parts are stretched to; the
+//! reads are those counted; and the device is stretched until simulated searches are as fast as the measured ones. Lines of a
+//! phase with updates tell all that of searches beside updates, whatever these cost them. Processor time by vector is that
+//! counted; what updating threads take longer than that is time in which nothing else goes on.
 
 use super::command::traversal;
 use crate::live::LiveRow;
@@ -17,9 +16,9 @@ const STEPS: u32 = 14;
 /// Virtual seconds of each step.
 const STEP_SECONDS: f64 = 1.5;
 
-/// The measured phase of a name, without LIOS.
-pub fn without<'r>(rows: &'r [LiveRow], phase: &str) -> Vec<&'r LiveRow> {
-    rows.iter().filter(|row| row.setup.lios == "off" && row.phase == phase).collect()
+/// The measured lines of one way of using stalls in one phase.
+pub fn lines_of<'r>(rows: &'r [LiveRow], lios: &str, phase: &str) -> Vec<&'r LiveRow> {
+    rows.iter().filter(|row| row.setup.lios == lios && row.phase == phase).collect()
 }
 
 /// Median of a value over lines that have it.
@@ -49,19 +48,19 @@ pub fn setup_of(row: &LiveRow, seed: u64) -> Result<Setup> {
     })
 }
 
-/// Costs of searches and the device that fit the `idle` lines, beginning with `costs`.
+/// Costs of searches and the device that fit `lines`, beginning with `costs`.
 ///
 /// # Errors
-/// There is none, or what it says cannot be.
-pub fn from_idle(rows: &[LiveRow], costs: &Costs, setup: &Setup) -> Result<Costs> {
-    let idle = without(rows, "idle");
+/// There is no line, or what it says cannot be.
+pub fn searches(lines: &[&LiveRow], costs: &Costs, setup: &Setup) -> Result<Costs> {
     let of = |value: fn(&LiveRow) -> Option<f64>| {
-        middle(&idle, value).context("no line of the phase `idle` with LIOS off that tells of searches")
+        middle(lines, value)
+            .context("no line with LIOS off that tells of searches, of `idle` or another phase")
     };
     let qps = of(|row| row.searches.search_qps)?;
     let core_us = f64::from(setup.search_threads) * (1.0 - of(|row| row.searches.idle_ratio)?) * 1e6 / qps;
     let reads = of(|row| row.searches.reads_per_query)?;
-    ensure!(core_us > 0.0 && reads >= 1.0, "idle lines: {core_us:.0} µs and {reads:.1} reads a search");
+    ensure!(core_us > 0.0 && reads >= 1.0, "{core_us:.0} µs and {reads:.1} reads a search: these cannot be");
     let mut degree = nearest(costs, &setup.degree)?;
     for search in [&mut degree.beam, &mut degree.pipe] {
         let hops = reads / search.reads_per_hop.mean();
@@ -85,29 +84,22 @@ pub fn from_idle(rows: &[LiveRow], costs: &Costs, setup: &Setup) -> Result<Costs
     Ok(fitted)
 }
 
-/// The same with costs of updates that fit the lines of a phase without LIOS.
+/// The same with costs of updates that fit `lines`, which are of a phase without LIOS.
 ///
 /// # Errors
 /// There is none.
-pub fn from_off(rows: &[LiveRow], costs: &Costs, setup: &Setup) -> Result<Costs> {
-    let phase = if setup.deletes > 0 { "delete" } else { "insert" };
-    let off = without(rows, phase);
+pub fn updates(lines: &[&LiveRow], costs: &Costs, setup: &Setup) -> Result<Costs> {
     let of = |value: fn(&LiveRow) -> Option<f64>| {
-        middle(&off, value).with_context(|| format!("no line of the phase `{phase}` with LIOS off"))
+        middle(lines, value).context("no line with updates and LIOS off")
     };
     let mut fitted = costs.clone();
+    fitted.interference.contention = 0.0;
     let cpu_us = of(|row| row.updates.update_cpu_us_per_vector)?;
     let seconds = of(|row| Some(row.phase_seconds))?;
-    let latency_us = of(|row| row.searches.latency.mean)?;
     change(&mut fitted, setup, |update| update.cpu_us = update.cpu_us.with_mean(cpu_us));
     let few = Setup { deletes: setup.deletes.min(3000), inserts: setup.inserts.min(3000), ..setup.clone() };
-    let few = Setup { idle_seconds: 0.0, ..few };
-    fit(&mut fitted, (1e-3, 1.0), |costs, contention| {
-        costs.interference.contention = contention;
-        Ok(simulate(&few, costs)?[0].latency_us_mean > latency_us)
-    })?;
+    let report = simulate(&Setup { idle_seconds: 0.0, ..few }, &fitted)?.remove(0);
     let vectors = (setup.deletes + setup.inserts) as f64;
-    let report = simulate(&few, &fitted)?.remove(0);
     let left_us = 1e6 * (seconds / vectors - 1.0 / report.vectors_per_second);
     change(&mut fitted, setup, |update| {
         update.serial_us = left_us.max(0.0);
@@ -118,6 +110,11 @@ pub fn from_off(rows: &[LiveRow], costs: &Costs, setup: &Setup) -> Result<Costs>
         }
     });
     Ok(fitted)
+}
+
+/// How many times as slow the device of `one` is as that of `other`.
+pub fn drift(one: &Costs, other: &Costs) -> f64 {
+    one.device.mean_us(1.0) / other.device.mean_us(1.0).max(1e-9)
 }
 
 fn change(costs: &mut Costs, setup: &Setup, how: impl FnOnce(&mut UpdateCosts)) {

@@ -1,6 +1,6 @@
 //! Predictions of a run of `run-bench updates`, held against what was measured.
 
-use super::derive::{from_idle, from_off, middle, setup_of, without};
+use super::derive::{drift, lines_of, middle, searches, setup_of, updates};
 use super::line::{Line, Measured};
 use super::table;
 use crate::live::LiveRow;
@@ -29,17 +29,17 @@ pub fn run(results: &Path, costs: &Costs, seed: u64) -> Result<Vec<Line>> {
             )
     };
     ensure!(rows.iter().filter(same).count() == rows.len(), "{}: lines of several setups", results.display());
-    let idle = from_idle(&rows, costs, &setup)?;
-    say(&idle, &setup);
     println!("{}", table::validation_header());
     let mut lines = Vec::new();
     for phase in ["delete", "insert"] {
-        let off = without(&rows, phase);
+        let off = lines_of(&rows, "off", phase);
         let Some(first) = off.first() else { continue };
+        let fitted = searches(&off, costs, &setup)?;
         let vectors = first.updates.vectors;
         let (deletes, inserts) = if phase == "delete" { (vectors, 0) } else { (0, vectors) };
         let setup = Setup { deletes, inserts, ..setup.clone() };
-        let fitted = from_off(&rows, &idle, &setup)?;
+        let fitted = updates(&off, &fitted, &setup)?;
+        say(&fitted, &setup);
         lines.extend(predict(&rows, &fitted, &setup)?);
     }
     ensure!(!lines.is_empty(), "{}: no phase with updates and LIOS off", results.display());
@@ -74,6 +74,8 @@ fn predict(rows: &[LiveRow], costs: &Costs, setup: &Setup) -> Result<Vec<Line>> 
     let mut lines = Vec::new();
     for way in ways {
         let setup = Setup { arm: arm_of(way)?, ..setup.clone() };
+        let drift = drifted(rows, &way.setup.lios, (costs, &setup))?;
+        let costs = &Costs { device: costs.device.slower(drift), ..costs.clone() };
         let reports = simulate(&setup, costs)?;
         let report = reports.into_iter().last().context("a simulation without phases")?;
         let measured = measured(rows, phase, &way.setup.lios).context("lines without seconds or latency")?;
@@ -86,10 +88,20 @@ fn predict(rows: &[LiveRow], costs: &Costs, setup: &Setup) -> Result<Vec<Line>> 
     Ok(lines)
 }
 
+/// How many times as slow the device was for a way of using stalls as for that without LIOS, by the idle phases of both: in
+/// these nothing is updated, and machines drift.
+fn drifted(rows: &[LiveRow], lios: &str, (costs, setup): (&Costs, &Setup)) -> Result<f64> {
+    let setup = Setup { deletes: 0, inserts: 0, arm: Arm::OFF, ..setup.clone() };
+    let (own, off) = (lines_of(rows, lios, "idle"), lines_of(rows, "off", "idle"));
+    if lios == "off" || own.is_empty() || off.is_empty() {
+        return Ok(1.0);
+    }
+    Ok(drift(&searches(&own, costs, &setup)?, &searches(&off, costs, &setup)?))
+}
+
 /// Medians of a way over rounds.
 fn measured(rows: &[LiveRow], phase: &str, lios: &str) -> Option<Measured> {
-    let own: Vec<&LiveRow> = rows.iter().filter(|row| row.phase == phase && row.setup.lios == lios).collect();
-    let off = without(rows, phase);
+    let (own, off) = (lines_of(rows, lios, phase), lines_of(rows, "off", phase));
     let seconds = |rows: &[&LiveRow]| middle(rows, |row| Some(row.phase_seconds));
     let latency = |rows: &[&LiveRow]| middle(rows, |row| row.searches.latency.mean);
     Some(Measured {
@@ -117,11 +129,15 @@ fn arm_of(row: &LiveRow) -> Result<Arm> {
 fn say(costs: &Costs, setup: &Setup) {
     let Some(degree) = costs.degree.get(&setup.degree) else { return };
     let search = setup.traversal.costs(degree);
+    let update = if setup.deletes > 0 { &degree.delete } else { &degree.insert };
     println!(
-        "derived: {:.0} µs of a core and {:.1} reads a search; a read takes {:.0} µs alone, the device completes {:.0} a second",
+        "derived: {:.0} µs of a core and {:.1} reads a search; a read takes {:.0} µs alone, the device completes {:.0} a second; {:.0} µs \
+         of processor time a vector, and {:.0} µs in which nothing else goes on",
         search.mean_us(),
         search.mean_reads(),
         costs.device.mean_us(1.0),
-        costs.device.iops
+        costs.device.iops,
+        update.cpu_us.mean(),
+        update.serial_us
     );
 }

@@ -49,6 +49,7 @@ impl CoreWork<'_> {
         let number = task.number;
         match task.advance(ns) {
             Effect::More => None,
+            Effect::Part => Some(Progress::More),
             Effect::Reads(reads) => {
                 task.ready_ns = u64::MAX;
                 self.send(reads, Some(number));

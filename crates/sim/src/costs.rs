@@ -66,6 +66,9 @@ pub struct UpdateCosts {
     pub turns: u32,
     /// Processor time of a turn.
     pub turn_us: f64,
+    /// It comes to a stop by itself after so much divisible work, as a task of several vectors does after each: naive use of
+    /// stalls goes on until then. 0: at its end only.
+    pub part_us: f64,
     /// Its reads. Without turns they are made ahead by somebody else, and nobody waits for them.
     pub reads: u32,
     /// Processor time of its commit, which is in one piece.
@@ -142,7 +145,7 @@ impl SearchCosts {
 
 impl UpdateCosts {
     fn is_sound(&self) -> bool {
-        self.cpu_us.is_sound() && [self.turn_us, self.commit_us, self.serial_us].into_iter().all(is_fine)
+        self.cpu_us.is_sound() && [self.turn_us, self.part_us, self.commit_us, self.serial_us].into_iter().all(is_fine)
     }
 }
 

@@ -17,6 +17,8 @@ pub(crate) enum Piece {
 pub(crate) enum Effect {
     /// There is more to compute.
     More,
+    /// The same, but here it stops by itself.
+    Part,
     /// So many reads have to come before there is more.
     Reads(u32),
     /// The task is done; so many reads and writes follow that nobody waits for.
@@ -34,6 +36,8 @@ pub(crate) struct Task {
     turn_ns: u64,
     reads: u32,
     divisible_ns: u64,
+    /// Length of a part, and what is left of the one under way.
+    part_ns: (u64, u64),
     commit_ns: u64,
     unawaited: u32,
 }
@@ -44,6 +48,7 @@ impl Task {
         let mut random = Random::new(seed, number);
         let cpu_ns = costs.cpu_us.draw_ns(&mut random);
         let (turn_ns, commit_ns) = ((1e3 * costs.turn_us) as u64, (1e3 * costs.commit_us) as u64);
+        let part_ns = if costs.part_us > 0.0 { (1e3 * costs.part_us) as u64 } else { u64::MAX };
         let whole_ns = turn_ns * u64::from(costs.turns) + commit_ns;
         let ahead = if costs.turns == 0 { costs.reads } else { 0 };
         Self {
@@ -52,6 +57,7 @@ impl Task {
             turns: costs.turns,
             turn_ns,
             reads: costs.reads - ahead,
+            part_ns: (part_ns, part_ns),
             divisible_ns: cpu_ns.saturating_sub(whole_ns),
             commit_ns,
             unawaited: costs.writes + ahead,
@@ -63,7 +69,7 @@ impl Task {
         if self.turns > 0 {
             Piece::Whole(self.turn_ns)
         } else if self.divisible_ns > 0 {
-            Piece::Divisible(self.divisible_ns)
+            Piece::Divisible(self.divisible_ns.min(self.part_ns.1))
         } else {
             Piece::Whole(self.commit_ns)
         }
@@ -79,8 +85,16 @@ impl Task {
         }
         if self.divisible_ns > 0 {
             self.divisible_ns = self.divisible_ns.saturating_sub(ns);
-            let over = self.divisible_ns == 0 && self.commit_ns == 0;
-            return if over { Effect::Done(self.unawaited) } else { Effect::More };
+            self.part_ns.1 = self.part_ns.1.saturating_sub(ns);
+            let stops = self.part_ns.1 == 0;
+            if stops {
+                self.part_ns.1 = self.part_ns.0;
+            }
+            return match (self.divisible_ns + self.commit_ns, stops) {
+                (0, _) => Effect::Done(self.unawaited),
+                (_, true) => Effect::Part,
+                (_, false) => Effect::More,
+            };
         }
         Effect::Done(self.unawaited)
     }
@@ -96,6 +110,7 @@ mod tests {
             cpu_us: Distribution::Always(100.0),
             turns,
             turn_us: 20.0,
+            part_us: 7.0,
             reads: 7,
             commit_us,
             writes: 2,
@@ -114,7 +129,7 @@ mod tests {
             };
             ns += piece;
             match task.advance(piece) {
-                Effect::More => {}
+                Effect::More | Effect::Part => {}
                 Effect::Reads(count) => reads += count,
                 Effect::Done(operations) => return (ns, reads, operations),
             }

@@ -45,7 +45,7 @@ impl Updater {
         let (end_ns, number) = (now_ns + (ns as f64 * slowdown) as u64, task.number);
         self.busy_ns = end_ns;
         let sent = match task.advance(ns) {
-            Effect::More => None,
+            Effect::More | Effect::Part => None,
             Effect::Reads(operations) => {
                 task.ready_ns = u64::MAX;
                 Some(Sent { at_ns: end_ns, operations, task: Some(number) })

@@ -27,6 +27,7 @@ fn update(cpu_us: f64, turns: u32) -> UpdateCosts {
         cpu_us: spread(cpu_us, 0.5),
         turns,
         turn_us: 20.0,
+        part_us: 0.0,
         reads: 2 * turns,
         commit_us: if turns > 0 { 40.0 } else { 0.0 },
         writes: 1,
