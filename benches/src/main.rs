@@ -24,6 +24,7 @@ mod reproduce;
 mod row;
 mod run_bench;
 mod runbook;
+mod simulate;
 mod sweep;
 mod synthetic;
 mod update_index;

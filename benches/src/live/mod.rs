@@ -22,7 +22,7 @@ mod table;
 mod target;
 mod truth;
 
-pub use args::{Amount, LiveArgs};
+pub use args::{Amount, LiveArgs, Threads};
 pub use changes::Change;
 pub use choice::Choice;
 #[cfg(test)]

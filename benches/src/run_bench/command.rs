@@ -11,6 +11,7 @@ use crate::peers;
 use crate::reproduce;
 use crate::row::{Row, append_rows, read_rows};
 use crate::runbook;
+use crate::simulate;
 use crate::sweep::{LISTS, OpenAxes, OpenPoint, SearchAxes, SearchPoint, Sweep};
 use crate::updates;
 use anyhow::{Context, Result, ensure};
@@ -97,6 +98,8 @@ pub(super) enum Target {
     Churn(Box<churn::ChurnArgs>),
     /// A streaming runbook of big-ann-benchmarks; the word may be left out before a name that ends in .yaml
     Runbook(Box<runbook::RunbookArgs>),
+    /// Updates in the stalls of searches in virtual time, with modelled costs: nothing is measured
+    Simulate(Box<simulate::SimulateArgs>),
 }
 
 /// A run with everything decided.
@@ -163,6 +166,7 @@ pub fn run(args: RunBenchArgs) -> Result<()> {
         Some(Target::Updates(args)) => return updates::run(*args),
         Some(Target::Churn(args)) => return churn::run(*args),
         Some(Target::Runbook(args)) => return runbook::run(*args),
+        Some(Target::Simulate(args)) => return simulate::run(*args),
         None => {}
     }
     if let (Some(results), Some(path)) = (&args.check, &args.experiment) {

@@ -4,7 +4,8 @@ use super::finding::Finding;
 use super::source::Source;
 
 /// Packages below `engine`: algorithms and formats. No thread, no clock, no output.
-const BELOW_ENGINE: [&str; 8] = ["vector", "lios", "quant", "graph", "storage", "search", "spann", "update"];
+const BELOW_ENGINE: [&str; 9] =
+    ["vector", "lios", "sim", "quant", "graph", "storage", "search", "spann", "update"];
 
 /// Token sequences that nothing below `engine` may contain, with the reason.
 const SYSTEM: [(&str, &str); 10] = [

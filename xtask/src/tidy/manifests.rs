@@ -5,13 +5,14 @@ use anyhow::{Context, Result};
 use toml::Table;
 
 /// Packages of the workspace that each folder below `crates/` may depend on. `engine` (package `gleann`) may on all.
-const LAYERS: [(&str, &[&str]); 9] = [
+const LAYERS: [(&str, &[&str]); 10] = [
     ("vector", &[]),
     ("quant", &["gleann-vector"]),
     ("graph", &["gleann-vector", "gleann-quant"]),
     ("storage", &["gleann-vector"]),
     ("search", &["gleann-vector", "gleann-quant", "gleann-graph", "gleann-storage"]),
     ("lios", &[]),
+    ("sim", &["gleann-lios"]),
     ("spann", &["gleann-vector", "gleann-quant", "gleann-graph", "gleann-storage", "gleann-search"]),
     (
         "update",
