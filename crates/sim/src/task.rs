@@ -77,8 +77,7 @@ impl Task {
 
     /// `ns` nanoseconds of the piece are done: all of one that cannot be divided.
     pub(crate) fn advance(&mut self, ns: u64) -> Effect {
-        if self.turns > 0 {
-            let reads = self.reads / self.turns;
+        if let Some(reads) = self.reads.checked_div(self.turns) {
             self.turns -= 1;
             self.reads -= reads;
             return if reads > 0 { Effect::Reads(reads) } else { Effect::More };
