@@ -1,5 +1,7 @@
 //! What must hold of every simulation, whatever the costs.
 
+#![allow(clippy::unwrap_used)]
+
 use gleann_lios::BudgetKind;
 use gleann_sim::{
     Arm, Costs, DegreeCosts, DeviceCosts, Distribution, Interference, Processor, Report, SearchCosts, Setup,
