@@ -76,8 +76,10 @@ fn open_updated<T: Element>(
             "a live index cannot be read through a memory map; use the engine auto, glommio or pool",
         ));
     }
-    if options.cache != CachePolicy::None {
-        return Err(not("a live index has no cache of records yet; open it without one"));
+    if matches!(options.cache, CachePolicy::Hot { .. }) {
+        return Err(not(
+            "a live index holds records by their distance from the entry point only; open it with sssp:SIZE",
+        ));
     }
     let opening = open_live::<T>(directory, options)?;
     let (index, layout) = (opening.live.index().clone(), directory.manifest().layout.block_layout());
@@ -92,7 +94,9 @@ fn open_updated<T: Element>(
     let bytes = figures.memory_bytes
         + index.estimates.memory_bytes() as u64
         + mem_graph.map_or(0, |graph| graph.bytes);
-    let memory = Held { nodes: Some(figures.live), mem_graph, bytes, ..Held::default() };
+    let bytes = bytes + index.cache.memory_bytes() as u64;
+    let cached_records = index.cache.held() as u64;
+    let memory = Held { nodes: Some(figures.live), mem_graph, bytes, cached_records };
     let reads = open_for_reads(&target.file, options.direct).map_err(|source| OpenError::Graph {
         path: target.file.to_path_buf(),
         direct: options.direct,

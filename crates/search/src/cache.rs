@@ -1,9 +1,10 @@
 //! The cache axis: which records are held in memory, so that a search need not read them.
 
 use gleann_vector::Matrix;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// What searches ask before they read a record. Immutable once loaded, and shared by all cores.
+/// What searches ask before they read a record. Immutable once loaded, and shared by all cores; in an index that changes,
+/// records that are no longer what is on disk are no longer held.
 #[derive(Debug, Default)]
 pub enum Cache {
     /// Every record is read from the disk.
@@ -26,6 +27,8 @@ pub struct Records {
     nodes: Vec<u32>,
     /// Row i is the record of `nodes[i]`.
     bytes: Matrix<u8>,
+    /// Those that are no longer what is on disk.
+    stale: Vec<AtomicBool>,
 }
 
 impl Cache {
@@ -43,13 +46,27 @@ impl Cache {
                 counts[node as usize].fetch_add(1, Ordering::Relaxed);
                 None
             }
-            Cache::Held(Records { nodes, bytes }) => Some(bytes.row(nodes.binary_search(&node).ok()?)),
+            Cache::Held(Records { nodes, bytes, stale }) => {
+                let row = nodes.binary_search(&node).ok()?;
+                (!stale[row].load(Ordering::Acquire)).then(|| bytes.row(row))
+            }
+        }
+    }
+
+    /// No longer holds the records of nodes that `moved` names. To be called before anybody searches by what has changed;
+    /// those that search by what was there before read these records then.
+    pub fn forget(&self, moved: impl Fn(u32) -> bool) {
+        if let Cache::Held(Records { nodes, stale, .. }) = self {
+            for (_, stale) in nodes.iter().zip(stale).filter(|(node, _)| moved(**node)) {
+                stale.store(true, Ordering::Release);
+            }
         }
     }
 
     /// Number of records held.
     pub fn held(&self) -> usize {
-        if let Cache::Held(records) = self { records.nodes.len() } else { 0 }
+        let Cache::Held(records) = self else { return 0 };
+        records.stale.iter().filter(|stale| !stale.load(Ordering::Relaxed)).count()
     }
 
     /// Bytes of memory.
@@ -57,7 +74,7 @@ impl Cache {
         match self {
             Cache::Empty => 0,
             Cache::Counting(Demand(counts)) => 4 * counts.len(),
-            Cache::Held(Records { nodes, bytes }) => 4 * nodes.len() + bytes.as_slice().len(),
+            Cache::Held(Records { nodes, bytes, .. }) => 5 * nodes.len() + bytes.as_slice().len(),
         }
     }
 }
@@ -80,7 +97,8 @@ impl Records {
     pub fn new(nodes: Vec<u32>, bytes: Matrix<u8>) -> Self {
         assert_eq!(nodes.len(), bytes.rows(), "nodes and records");
         assert!(nodes.is_sorted_by(|a, b| a < b), "cached nodes out of order");
-        Self { nodes, bytes }
+        let stale = nodes.iter().map(|_| AtomicBool::new(false)).collect();
+        Self { nodes, bytes, stale }
     }
 }
 
@@ -93,6 +111,8 @@ mod tests {
         let held = Cache::Held(Records::new(vec![3, 7], Matrix::from_rows(&[1u8, 2, 3, 4], 2)));
         assert_eq!((held.record(3), held.record(7)), (Some(&[1u8, 2][..]), Some(&[3u8, 4][..])));
         assert_eq!((held.record(5), held.record(8), held.held()), (None, None, 2));
+        held.forget(|node| node == 3);
+        assert_eq!((held.record(3), held.record(7), held.held()), (None, Some(&[3u8, 4][..]), 1));
         let counting = Cache::counting(9);
         for node in [4, 8, 4, 2] {
             assert_eq!(counting.record(node), None);

@@ -17,6 +17,7 @@ mod direct;
 mod due;
 mod error;
 mod figures;
+mod held;
 mod key_map;
 mod linking;
 mod lists;

@@ -1,5 +1,6 @@
 //! Opening a live index: its last state, the cores that search it, the workers that update it.
 
+use crate::cache::CachePolicy;
 use crate::error::OpenError;
 use crate::executor::{SpareWork, StallOptions};
 use crate::live::block_cache::BlockCache;
@@ -85,6 +86,14 @@ pub(crate) fn open_live<T: Element>(
         segment_bytes: SEGMENT_BYTES,
     };
     let live = Live::open(parts, live_options)?;
+    let live = match options.cache {
+        CachePolicy::Sssp(size) => {
+            let bytes_each = manifest.layout.record_bytes() as u64 + 5;
+            let most = size.records(manifest.nodes.max(live.len() as u32), bytes_each);
+            live.hold(most as usize)?
+        }
+        CachePolicy::None | CachePolicy::Hot { .. } => live,
+    };
     // A codebook trained on nothing tells no vector from another.
     let live = if manifest.nodes == 0 { live.unbuilt() } else { live };
     Ok(LiveOpening { live: Arc::new(live), options: updates, cache, board })

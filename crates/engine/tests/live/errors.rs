@@ -64,13 +64,13 @@ fn a_live_index_is_opened_once() {
 }
 
 #[test]
-fn live_indexes_have_no_map_and_no_cache() {
+fn live_indexes_have_no_map_and_no_cache_by_demand() {
     let (_dir, path, _) = made_live::<u8>(50, Backend::Fresh);
     let refused = |options| match Index::open(&path, options) {
         Err(error @ OpenError::NotLive { .. }) => error.to_string(),
         other => panic!("{other:?}"),
     };
     assert!(refused(options(EngineChoice::Mmap)).contains("memory map"));
-    let cache = CachePolicy::Sssp(gleann::CacheSize::Bytes(1 << 20));
-    assert!(refused(OpenOptions { cache, ..options(EngineChoice::Auto) }).contains("cache"));
+    let cache = CachePolicy::Hot { size: gleann::CacheSize::Bytes(1 << 20), queries: None };
+    assert!(refused(OpenOptions { cache, ..options(EngineChoice::Auto) }).contains("sssp"));
 }

@@ -101,6 +101,40 @@ fn four_threads_update_fresh_over_the_pool() {
 }
 
 #[test]
+fn four_threads_update_an_index_that_holds_some_of_its_records() {
+    let _watchdog = watchdog("cache");
+    for backend in BACKENDS {
+        let cache = gleann::CachePolicy::Sssp("30%".parse().unwrap());
+        from_four_threads::<f32>(backend, &OpenOptions { cache, ..options(EngineChoice::Auto) });
+    }
+}
+
+#[test]
+fn records_are_held_until_they_change() {
+    let _watchdog = watchdog("held");
+    let (_dir, path, mut model) = made_live::<f32>(2000, Backend::Odin);
+    let cache = gleann::CachePolicy::Sssp("30%".parse().unwrap());
+    let index = Index::open(&path, OpenOptions { cache, ..options(EngineChoice::Auto) }).unwrap();
+    assert_eq!(index.info().cached_records, 600);
+    let hits = |index: &Index| {
+        let query = new_vectors::<f32>(1, 5).remove(0);
+        index.search(&query, 10, &everything(2000)).unwrap().stats.cache_hits
+    };
+    assert_eq!(hits(&index), 600);
+    for (key, vector) in (9000..).zip(new_vectors::<f32>(3, 9)) {
+        model.insert(&index, key, &vector);
+    }
+    model.delete(&index, 7);
+    model.check(&index, "changed");
+    index.merge().unwrap();
+    model.check(&index, "merged");
+    let left = hits(&index);
+    assert!((1..600).contains(&left), "{left} of 600 are still held");
+    index.consolidate().unwrap();
+    model.check(&index, "consolidated");
+}
+
+#[test]
 fn everything_is_deleted_and_inserted_again() {
     let _watchdog = watchdog("delete all");
     for backend in BACKENDS {
