@@ -145,7 +145,8 @@ impl SearchCosts {
 
 impl UpdateCosts {
     fn is_sound(&self) -> bool {
-        self.cpu_us.is_sound() && [self.turn_us, self.part_us, self.commit_us, self.serial_us].into_iter().all(is_fine)
+        self.cpu_us.is_sound()
+            && [self.turn_us, self.part_us, self.commit_us, self.serial_us].into_iter().all(is_fine)
     }
 }
 
