@@ -1,9 +1,9 @@
 //! Costs of a setup from measured lines without LIOS.
 //!
 //! A core's time by search is threads · (1 − idle ratio) / searches a second, which the search's parts are stretched to; the
-//! reads are those counted; and the device is stretched until simulated searches are as fast as the measured ones. Lines of a
-//! phase with updates tell all that of searches beside updates, whatever these cost them. Processor time by vector is that
-//! counted; what updating threads take longer than that is time in which nothing else goes on.
+//! reads are those counted; and the device is stretched until simulated searches take as long as the measured ones, beside
+//! updates if there were some: lines of a phase with updates tell all that of searches beside them, whatever these cost them.
+//! Processor time by vector is that counted; what updating threads take longer than that is time in which nothing else goes on.
 
 use super::command::traversal;
 use crate::live::LiveRow;
@@ -15,6 +15,8 @@ use gleann_sim::{Arm, Costs, DegreeCosts, Setup, UpdateCosts, simulate};
 const STEPS: u32 = 14;
 /// Virtual seconds of each step.
 const STEP_SECONDS: f64 = 1.5;
+/// Vectors of each step.
+const STEP_VECTORS: u64 = 3000;
 
 /// The measured lines of one way of using stalls in one phase.
 pub fn lines_of<'r>(rows: &'r [LiveRow], lios: &str, phase: &str) -> Vec<&'r LiveRow> {
@@ -48,7 +50,8 @@ pub fn setup_of(row: &LiveRow, seed: u64) -> Result<Setup> {
     })
 }
 
-/// Costs of searches and the device that fit `lines`, beginning with `costs`.
+/// Costs of searches, the device, and the processor time of updates that fit `lines`, which are of the phase of `setup` without
+/// LIOS; the rest from `costs`.
 ///
 /// # Errors
 /// There is no line, or what it says cannot be.
@@ -70,6 +73,12 @@ pub fn searches(lines: &[&LiveRow], costs: &Costs, setup: &Setup) -> Result<Cost
             *part = part.with_mean(part.mean() * factor);
         }
     }
+    if setup.deletes + setup.inserts > 0 {
+        let cpu_us = of(|row| row.updates.update_cpu_us_per_vector)?;
+        let update = update_of(&mut degree, setup);
+        update.cpu_us = update.cpu_us.with_mean(cpu_us);
+    }
+    let latency_us = of(|row| row.searches.latency.mean)?;
     let mut fitted = Costs {
         about: "a results file of `run-bench updates`".to_owned(),
         degree: [(setup.degree.clone(), degree)].into(),
@@ -78,13 +87,13 @@ pub fn searches(lines: &[&LiveRow], costs: &Costs, setup: &Setup) -> Result<Cost
     let device = costs.device.clone();
     fit(&mut fitted, (0.05, 20.0), |costs, factor| {
         costs.device = device.slower(factor);
-        let setup = Setup { idle_seconds: STEP_SECONDS, ..setup.clone() };
-        Ok(simulate(&setup, costs)?[0].search_qps < qps)
+        costs.interference.contention = 0.0;
+        Ok(simulate(&short(setup), costs)?[0].latency_us_mean > latency_us)
     })?;
     Ok(fitted)
 }
 
-/// The same with costs of updates that fit `lines`, which are of a phase without LIOS.
+/// `costs`, of [`searches`], with what updates take beside processor time.
 ///
 /// # Errors
 /// There is none.
@@ -93,22 +102,19 @@ pub fn updates(lines: &[&LiveRow], costs: &Costs, setup: &Setup) -> Result<Costs
         middle(lines, value).context("no line with updates and LIOS off")
     };
     let mut fitted = costs.clone();
-    fitted.interference.contention = 0.0;
-    let cpu_us = of(|row| row.updates.update_cpu_us_per_vector)?;
     let seconds = of(|row| Some(row.phase_seconds))?;
-    change(&mut fitted, setup, |update| update.cpu_us = update.cpu_us.with_mean(cpu_us));
-    let few = Setup { deletes: setup.deletes.min(3000), inserts: setup.inserts.min(3000), ..setup.clone() };
-    let report = simulate(&Setup { idle_seconds: 0.0, ..few }, &fitted)?.remove(0);
+    let report = simulate(&short(setup), &fitted)?.remove(0);
     let vectors = (setup.deletes + setup.inserts) as f64;
     let left_us = 1e6 * (seconds / vectors - 1.0 / report.vectors_per_second);
-    change(&mut fitted, setup, |update| {
+    if let Some(degree) = fitted.degree.get_mut(&setup.degree) {
+        let update = update_of(degree, setup);
         update.serial_us = left_us.max(0.0);
         // Threads that do more than they have time for had help.
         if left_us < 0.0 {
             let factor = seconds / vectors * report.vectors_per_second;
-            update.cpu_us = update.cpu_us.with_mean(cpu_us * factor);
+            update.cpu_us = update.cpu_us.with_mean(update.cpu_us.mean() * factor);
         }
-    });
+    }
     Ok(fitted)
 }
 
@@ -117,10 +123,16 @@ pub fn drift(one: &Costs, other: &Costs) -> f64 {
     one.device.mean_us(1.0) / other.device.mean_us(1.0).max(1e-9)
 }
 
-fn change(costs: &mut Costs, setup: &Setup, how: impl FnOnce(&mut UpdateCosts)) {
-    if let Some(degree) = costs.degree.get_mut(&setup.degree) {
-        how(if setup.deletes > 0 { &mut degree.delete } else { &mut degree.insert });
-    }
+/// The updates of the one phase of `setup`.
+fn update_of<'d>(degree: &'d mut DegreeCosts, setup: &Setup) -> &'d mut UpdateCosts {
+    if setup.deletes > 0 { &mut degree.delete } else { &mut degree.insert }
+}
+
+/// As much of the one phase of `setup` as it takes to know its latency.
+fn short(setup: &Setup) -> Setup {
+    let idle_seconds = if setup.deletes + setup.inserts > 0 { 0.0 } else { STEP_SECONDS };
+    let (deletes, inserts) = (setup.deletes.min(STEP_VECTORS), setup.inserts.min(STEP_VECTORS));
+    Setup { idle_seconds, deletes, inserts, ..setup.clone() }
 }
 
 /// Halves the range, by ratio, between costs that are too small and those that are `too_large`; leaves the last.

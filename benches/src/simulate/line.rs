@@ -80,10 +80,10 @@ impl Line {
         }
     }
 
-    /// The same, held against the phase without LIOS.
+    /// The same, held against the phase without LIOS, if vectors are changed in it.
     #[must_use]
     pub fn beside(mut self, off: &Report) -> Self {
-        self.compared = (self.theta.is_some()).then(|| self.report.beside(off));
+        self.compared = (self.theta.is_some() && off.vectors > 0).then(|| self.report.beside(off));
         self
     }
 }

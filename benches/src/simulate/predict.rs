@@ -34,11 +34,10 @@ pub fn run(results: &Path, costs: &Costs, seed: u64) -> Result<Vec<Line>> {
     for phase in ["delete", "insert"] {
         let off = lines_of(&rows, "off", phase);
         let Some(first) = off.first() else { continue };
-        let fitted = searches(&off, costs, &setup)?;
         let vectors = first.updates.vectors;
         let (deletes, inserts) = if phase == "delete" { (vectors, 0) } else { (0, vectors) };
         let setup = Setup { deletes, inserts, ..setup.clone() };
-        let fitted = updates(&off, &fitted, &setup)?;
+        let fitted = updates(&off, &searches(&off, costs, &setup)?, &setup)?;
         say(&fitted, &setup);
         lines.extend(predict(&rows, &fitted, &setup)?);
     }
