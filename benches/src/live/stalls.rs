@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Updates on searching cores in a phase.
+///
+/// A line without its fields has none of it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
 pub struct StallFigures {
     /// Mean share of the budgets that updates might use.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub utilisation_mean: Option<f64>,
     /// Share of the stalls' time that updates made use of.
     pub harvested_share: f64,
@@ -24,13 +25,13 @@ pub struct StallFigures {
     /// What a bounded budget allows it to be: θ of the mean time of a stall.
     pub overrun_bound_us: f64,
     /// Seconds that the tuner spent in each of its states.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tuner_state_seconds: BTreeMap<String, f64>,
     /// Times that the tuner changed the share.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adjustments: Option<u64>,
     /// Mean latency of searches without updates, as the tuner last measured it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline_us: Option<f64>,
     /// Most inserts that waited to be begun.
     pub queue_depth_max: u64,
