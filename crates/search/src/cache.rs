@@ -74,7 +74,9 @@ impl Cache {
         match self {
             Cache::Empty => 0,
             Cache::Counting(Demand(counts)) => 4 * counts.len(),
-            Cache::Held(Records { nodes, bytes, .. }) => 5 * nodes.len() + bytes.as_slice().len(),
+            Cache::Held(Records { nodes, bytes, .. }) => {
+                Records::BESIDE as usize * nodes.len() + bytes.as_slice().len()
+            }
         }
     }
 }
@@ -90,6 +92,9 @@ impl Demand {
 }
 
 impl Records {
+    /// Bytes of memory that a record held takes beside itself.
+    pub const BESIDE: u64 = 5;
+
     /// The records of `nodes`, row i of `bytes` being that of node i.
     ///
     /// # Panics

@@ -25,7 +25,7 @@ pub(crate) fn load_cache<T: Element>(
     graph: &GraphFile,
     policy: &CachePolicy,
 ) -> Result<SearchIndex<T>, OpenError> {
-    let bytes_each = index.layout.record_bytes() as u64 + 4;
+    let bytes_each = index.layout.record_bytes() as u64 + Records::BESIDE;
     let most = |size: &CacheSize| size.records(index.nodes, bytes_each) as usize;
     let mut reader = NodeReader::new(graph);
     let (index, mut nodes) = match policy {

@@ -15,7 +15,7 @@ use crate::load::load_codebook;
 use crate::mem_graph::load_mem_graph;
 use crate::options::OpenOptions;
 use gleann_lios::{Lios, LiosOptions, Queue, TunerOptions, Utilisation};
-use gleann_search::Expansion;
+use gleann_search::{Expansion, Records};
 use gleann_storage::{IndexDirectory, OsVolume, Packing, StorageError};
 use gleann_update::{Crew, LinkParams, Live, LiveOptions, LiveParts, REPAIR_BYTES, SEGMENT_BYTES, Threads};
 use gleann_vector::Element;
@@ -88,7 +88,7 @@ pub(crate) fn open_live<T: Element>(
     let live = Live::open(parts, live_options)?;
     let live = match options.cache {
         CachePolicy::Sssp(size) => {
-            let bytes_each = manifest.layout.record_bytes() as u64 + 5;
+            let bytes_each = manifest.layout.record_bytes() as u64 + Records::BESIDE;
             let most = size.records(manifest.nodes.max(live.len() as u32), bytes_each);
             live.hold(most as usize)?
         }
