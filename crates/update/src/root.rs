@@ -11,7 +11,8 @@ use crate::backend::Backend;
 use crate::wal::Lsn;
 use gleann_search::NodeState;
 
-const VERSION: u32 = 1;
+/// 1 did not know of records about the graph that are in the blocks while the log is kept for what is buffered.
+const VERSION: u32 = 2;
 const NONE: u32 = u32::MAX;
 const HEAD: usize = 48;
 
@@ -81,7 +82,10 @@ impl Root {
         let long = |at: usize| u64::from(word(at + 4)) << 32 | u64::from(word(at));
         let (version, places, entry) = (word(0), word(8), word(12));
         if version != VERSION {
-            return Err(format!("the root has version {version}, expected {VERSION}"));
+            return Err(format!(
+                "the root has version {version}, expected {VERSION}: build the index again, or open it with the release \
+                 that made it"
+            ));
         }
         let backend = Backend::from_number(word(4))
             .ok_or_else(|| format!("the backend is {}, expected 1 (fresh) or 2 (odin)", word(4)))?;
