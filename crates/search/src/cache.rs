@@ -1,6 +1,7 @@
 //! The cache axis: which records are held in memory, so that a search need not read them.
 
 use gleann_vector::Matrix;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// What searches ask before they read a record. Immutable once loaded, and shared by all cores; in an index that changes,
@@ -79,6 +80,32 @@ impl Cache {
             }
         }
     }
+}
+
+/// The first `most` nodes in breadth-first order from `entries`; `list` appends the neighbours of a node.
+///
+/// # Errors
+/// What `list` fails with.
+pub fn breadth_first<E>(
+    entries: impl IntoIterator<Item = u32>,
+    most: usize,
+    mut list: impl FnMut(u32, &mut Vec<u32>) -> Result<(), E>,
+) -> Result<Vec<u32>, E> {
+    let (mut met, mut order, mut neighbours) = (HashSet::new(), Vec::new(), Vec::new());
+    let mut meet = |order: &mut Vec<u32>, id: u32| {
+        if order.len() < most && met.insert(id) {
+            order.push(id);
+        }
+    };
+    entries.into_iter().for_each(|id| meet(&mut order, id));
+    let mut next = 0;
+    while next < order.len() && order.len() < most {
+        neighbours.clear();
+        list(order[next], &mut neighbours)?;
+        neighbours.iter().for_each(|&id| meet(&mut order, id));
+        next += 1;
+    }
+    Ok(order)
 }
 
 impl Demand {

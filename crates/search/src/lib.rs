@@ -25,7 +25,7 @@ mod traversal;
 mod visited;
 mod width;
 
-pub use cache::{Cache, Demand, Records};
+pub use cache::{Cache, Demand, Records, breadth_first};
 pub use drive::{Driver, Finished, Query, Turn};
 pub use entry::{Entry, EntryPoints};
 pub use error::SearchError;

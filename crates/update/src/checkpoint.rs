@@ -156,7 +156,7 @@ impl<T: Element> Live<T> {
         };
         let new = commit.finish(&root.to_bytes())?;
         let mut writer = self.writer.lock();
-        self.before_switch(&writer.view.table, &new);
+        self.prepare_switch(&writer.view.table, &new);
         writer.retire(table, Vec::new());
         writer.view.table = new.clone();
         writer.view.written = Written { nodes, overlays: frozen.overlays.len() };
@@ -221,7 +221,7 @@ impl<T: Element> Live<T> {
             |overlay: &Arc<Overlay>| frozen.overlays.iter().any(|other| Arc::ptr_eq(other, overlay));
         writer.view.overlays.retain(|overlay| !is_frozen(overlay));
         writer.view.written = Written::default();
-        self.before_switch(&writer.view.table, &sealed.table);
+        self.prepare_switch(&writer.view.table, &sealed.table);
         writer.view.table = sealed.table;
         // Unless somebody has found another meanwhile.
         if writer.view.entry == frozen.entry {

@@ -5,11 +5,12 @@
 //! before anybody searches by that table.
 
 use crate::error::UpdateError;
+use crate::lists::Lists;
 use crate::live::Live;
-use gleann_search::{Cache, Records};
-use gleann_storage::{Area, LogicalBlock, PageTable, Record, is_vacant, record_bytes};
+use gleann_graph::{AdjacencyRows, ListBlock};
+use gleann_search::{Cache, Records, breadth_first};
+use gleann_storage::{Area, LogicalBlock, PageTable, is_vacant, record_bytes};
 use gleann_vector::{Element, Matrix, NodeId};
-use hashbrown::HashSet;
 use std::sync::Arc;
 
 impl<T: Element> Live<T> {
@@ -22,43 +23,37 @@ impl<T: Element> Live<T> {
         let view = self.writer.lock().view.clone();
         let layout = self.index.layout;
         let on_disk = (view.table.records().len() * layout.records_per_block()) as u32;
-        let navigation = self.index.entry.mem_graph.iter().flat_map(|graph| graph.nodes().iter().copied());
-        let mut order: Vec<u32> = view.entry.into_iter().chain(navigation).collect();
-        let mut met: HashSet<u32> = HashSet::with_capacity(most);
-        order.retain(|&node| met.insert(node));
-        let mut held: Vec<(u32, Vec<u8>)> = Vec::new();
+        let lists = Lists::new(&self.pages, view.table.clone(), &self.index.layout, on_disk);
+        let navigation = self.index.entry.mem_graph.iter().flat_map(|graph| graph.nodes());
+        let entries = view.entry.into_iter().chain(navigation.copied());
+        // What is new since the last checkpoint is in memory anyway.
+        let entries = entries.filter(|&node| node < on_disk);
+        let mut block = ListBlock::default();
+        let mut nodes = breadth_first(entries, most, |node, into| {
+            lists.read(node, 1, &mut block)?;
+            into.extend(block.list(0).iter().copied().filter(|&id| id < on_disk));
+            Ok::<_, UpdateError>(())
+        })?;
+        nodes.sort_unstable();
+        let (mut held, mut bytes) = (Vec::with_capacity(nodes.len()), Vec::new());
         let mut block = vec![0; layout.block_bytes()];
-        let mut next = 0;
-        while let Some(&node) = order.get(next).filter(|_| held.len() < most) {
-            next += 1;
-            // What is new since the last checkpoint is in memory anyway.
-            if node >= on_disk {
-                continue;
-            }
+        for node in nodes {
             let at = LogicalBlock { area: Area::Records, index: layout.block_of(NodeId(node)).0 };
             self.pages.read(&view.table, at, &mut block)?;
-            let bytes = record_bytes(&layout, &block, layout.slot_of(NodeId(node)));
-            if is_vacant(&layout, bytes) {
-                continue;
+            let record = record_bytes(&layout, &block, layout.slot_of(NodeId(node)));
+            if !is_vacant(&layout, record) {
+                held.push(node);
+                bytes.extend_from_slice(record);
             }
-            let record = Record::decode(&layout, bytes, view.nodes.places() as u32)
-                .map_err(|cause| self.damaged_node(node, &cause))?;
-            if order.len() < 2 * most {
-                order.extend(record.neighbours().filter(|&id| met.insert(id)));
-            }
-            held.push((node, bytes.to_vec()));
         }
-        held.sort_unstable_by_key(|(node, _)| *node);
-        let mut bytes = Matrix::<u8>::zeroed(held.len(), layout.record_bytes());
-        held.iter().enumerate().for_each(|(row, (_, record))| bytes.row_mut(row).copy_from_slice(record));
-        let nodes = held.into_iter().map(|(node, _)| node).collect();
+        let records = Records::new(held, Matrix::from_rows(&bytes, layout.record_bytes()));
         let index = Arc::get_mut(&mut self.index).expect("nobody searches it yet");
-        index.cache = Cache::Held(Records::new(nodes, bytes));
+        index.cache = Cache::Held(records);
         Ok(self)
     }
 
     /// The table `new` is about to come into force in the place of `old`.
-    pub(crate) fn before_switch(&self, old: &PageTable, new: &PageTable) {
+    pub(crate) fn prepare_switch(&self, old: &PageTable, new: &PageTable) {
         (self.before_switch)();
         let layout = &self.index.layout;
         self.index.cache.forget(|node| {

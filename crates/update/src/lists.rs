@@ -10,11 +10,18 @@ use std::sync::Arc;
 
 /// The lists of all places; those that hold nothing have none.
 pub(crate) struct Lists<'a> {
-    pub(crate) pages: &'a Pages,
-    pub(crate) table: Arc<PageTable>,
-    pub(crate) layout: &'a Layout,
-    pub(crate) places: u32,
-    pub(crate) block: RefCell<Vec<u8>>,
+    pages: &'a Pages,
+    table: Arc<PageTable>,
+    layout: &'a Layout,
+    places: u32,
+    block: RefCell<Vec<u8>>,
+}
+
+impl<'a> Lists<'a> {
+    /// The lists of the first `places` places of `table`.
+    pub(crate) fn new(pages: &'a Pages, table: Arc<PageTable>, layout: &'a Layout, places: u32) -> Self {
+        Self { pages, table, layout, places, block: RefCell::new(vec![0; layout.block_bytes()]) }
+    }
 }
 
 impl AdjacencyRows for Lists<'_> {
@@ -40,9 +47,12 @@ impl AdjacencyRows for Lists<'_> {
             }
             let bytes = record_bytes(self.layout, &block, self.layout.slot_of(node));
             list.clear();
-            if !is_vacant(self.layout, bytes)
-                && let Ok(record) = Record::decode(self.layout, bytes, self.places)
-            {
+            if !is_vacant(self.layout, bytes) {
+                // They may name nodes that are not on disk yet, of which the log knows.
+                let record = Record::decode(self.layout, bytes, u32::MAX).map_err(|cause| {
+                    let path = self.pages.path().to_owned();
+                    UpdateError::Damaged { path, found: format!("node {}: {cause}", node.0) }
+                })?;
                 list.extend(record.neighbours());
             }
             into.push(&list);

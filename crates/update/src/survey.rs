@@ -6,7 +6,6 @@ use crate::live::Live;
 use gleann_graph::{AdjacencyRows, ListBlock, reachable};
 use gleann_search::NodeState;
 use gleann_vector::{Element, NodeId};
-use std::cell::RefCell;
 
 /// Lists that are read at a time.
 const AT_ONCE: u32 = 4096;
@@ -42,23 +41,16 @@ impl Survey {
 }
 
 impl<T: Element> Live<T> {
-    /// Reads all lists on disk, in order, then walks them from where searches begin. Waits for a checkpoint that is under
-    /// way. Memory: two bits a node.
+    /// Walks all lists on disk from where searches begin, then reads them in order. Whatever happens meanwhile, it sees those
+    /// of the table that was in force. Memory: two bits a node.
     ///
     /// # Errors
     /// A block is damaged, or the system refused.
     pub fn survey(&self) -> Result<Survey, UpdateError> {
-        let _turn = self.maintenance.lock();
         let view = self.writer.lock().view.clone();
         let layout = &self.index.layout;
         let on_disk = (view.table.records().len() * layout.records_per_block()).min(view.nodes.places());
-        let lists = Lists {
-            pages: &self.pages,
-            table: view.table.clone(),
-            layout,
-            places: on_disk as u32,
-            block: RefCell::new(vec![0; layout.block_bytes()]),
-        };
+        let lists = Lists::new(&self.pages, view.table.clone(), layout, on_disk as u32);
         // A place whose record is only in memory is vacant on disk, and has no list there.
         let is_live = |id: u32| id < on_disk as u32 && view.nodes.state(id) == NodeState::Live;
         let is_new = |id: u32| view.overlays.iter().any(|overlay| overlay.has_record(id));

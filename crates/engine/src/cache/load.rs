@@ -3,7 +3,7 @@
 use super::{CachePolicy, CacheSize};
 use crate::error::OpenError;
 use crate::io::{Direct, MapIo, Mapped, map_file};
-use gleann_search::{Cache, Driver, Entry, Query, Records, SearchIndex, SearchOptions, Turn};
+use gleann_search::{Cache, Driver, Entry, Query, Records, SearchIndex, SearchOptions, Turn, breadth_first};
 use gleann_storage::{BlockReader, GraphFile, NodeReader, VirtualClock};
 use gleann_vector::{Element, Matrix, NodeId, VectorFile};
 use std::path::Path;
@@ -31,7 +31,12 @@ pub(crate) fn load_cache<T: Element>(
     let (index, mut nodes) = match policy {
         CachePolicy::None => return Ok(index),
         CachePolicy::Sssp(size) => {
-            let nodes = breadth_first(&index, &mut reader, most(size))?;
+            let navigation = index.entry.mem_graph.iter().flat_map(|graph| graph.nodes());
+            let entries = index.entry.medoid.iter().chain(navigation).copied();
+            let nodes = breadth_first(entries, most(size), |id, list| {
+                list.extend(reader.record(NodeId(id))?.neighbours());
+                Ok::<_, OpenError>(())
+            })?;
             (index, nodes)
         }
         CachePolicy::Hot { size, queries } => {
@@ -48,31 +53,6 @@ pub(crate) fn load_cache<T: Element>(
         records.row_mut(row).copy_from_slice(reader.bytes(NodeId(node))?);
     }
     Ok(SearchIndex { cache: Cache::Held(Records::new(nodes, records)), ..index })
-}
-
-/// The first `most` nodes in breadth-first order from the entry points.
-fn breadth_first<T: Element>(
-    index: &SearchIndex<T>,
-    reader: &mut NodeReader<'_>,
-    most: usize,
-) -> Result<Vec<u32>, OpenError> {
-    let mut met = bitvec::bitvec![0; index.nodes as usize];
-    let mut order: Vec<u32> = Vec::new();
-    let navigation = index.entry.mem_graph.iter().flat_map(|graph| graph.nodes());
-    let mut meet = |order: &mut Vec<u32>, id: u32| {
-        if order.len() < most && !met.replace(id as usize, true) {
-            order.push(id);
-        }
-    };
-    index.entry.medoid.iter().chain(navigation).for_each(|&id| meet(&mut order, id));
-    let mut next = 0;
-    while next < order.len() && order.len() < most {
-        for id in reader.record(NodeId(order[next]))?.neighbours() {
-            meet(&mut order, id);
-        }
-        next += 1;
-    }
-    Ok(order)
 }
 
 /// The queries whose demand decides.

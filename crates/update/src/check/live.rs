@@ -14,7 +14,6 @@ use gleann_quant::Codebook;
 use gleann_search::NodeState;
 use gleann_storage::{Area, BuildId, CheckReport, Layout, LogicalBlock, PageTable, StorageError, Volume};
 use gleann_vector::{Element, Progress};
-use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -281,13 +280,8 @@ impl Checking<'_> {
 
     fn reach(&mut self) -> Result<(), UpdateError> {
         self.progress.phase("check reachability", 0);
-        let lists = Lists {
-            pages: &self.pages,
-            table: self.table.clone(),
-            layout: &self.parts.layout,
-            places: self.root.states.len() as u32,
-            block: RefCell::new(vec![0; self.parts.layout.block_bytes()]),
-        };
+        let places = self.root.states.len() as u32;
+        let lists = Lists::new(&self.pages, self.table.clone(), &self.parts.layout, places);
         let reached = reachable(&lists, self.root.entry)?;
         let states = (0u32..).zip(&self.root.states);
         let live = states.filter(|&(id, &state)| state == NodeState::Live && reached.contains(id)).count();
