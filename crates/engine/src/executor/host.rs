@@ -3,8 +3,7 @@
 
 use crate::executor::cpus::bind_thread;
 use crate::executor::job::Job;
-use crate::executor::stalls::StallOptions;
-use crate::executor::stalls::Stalls;
+use crate::executor::stalls::{StallOptions, Stalls};
 use crate::executor::worker::{Answers, Core, CoreGauge, WallClock};
 use crate::io::{BlockingPool, Device, MapIo, Mapped, RingIo, probe_ring};
 use crate::keys::Keys;
@@ -17,7 +16,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering, fence};
 use std::time::Duration;
 
 /// Memory for read buffers a core may take.
@@ -173,6 +172,8 @@ impl<T: Send + Sync + 'static> Executors<T> {
         let cores: Vec<_> =
             self.cores.iter().map(|core| (core.intake.downgrade(), core.gauge.clone())).collect();
         move || {
+            // Whoever finds nothing to do has said that it is idle before it looked (`Stalls::use_idleness`).
+            fence(Ordering::SeqCst);
             for (intake, gauge) in &cores {
                 let Some(intake) = intake.upgrade() else { continue };
                 // Whoever has jobs is awake.

@@ -7,6 +7,7 @@ use gleann_storage::{Clock, PageIo};
 use gleann_update::Worker;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
 
 /// Searches under way up to which a core prefetches what they need after a slice: of more, the first would be driven from
 /// the caches by the last.
@@ -76,7 +77,7 @@ impl Stalls {
         report.arrived
     }
 
-    /// The wait is over, at `now_ns`.
+    /// The wait is over: for a read, or for nothing, and then the stall goes on.
     pub(crate) fn waited<X: Searched, Io: PageIo, J>(&mut self, driver: &Driver<X, Io, WallClock, J>) {
         if driver.arrived() >= driver.wanted() {
             self.lios.arrived(driver.now_ns());
@@ -95,10 +96,12 @@ impl Stalls {
         self.lios.pay_floor(|| clock.now_ns(), &mut self.updates);
     }
 
-    /// There is no search at all: works on updates until `called`, or until there is nothing to do. Whether there was
-    /// anything.
+    /// There is no search at all: works on updates until `called`, or until there is nothing to do, which is
+    /// [`Turn::Idle`]; [`Turn::Waiting`]: nothing before a read of theirs has come.
     pub(crate) fn use_idleness(&mut self, clock: &WallClock, called: impl FnMut() -> bool) -> Turn {
         let report = self.lios.work_while_idle(|| clock.now_ns(), called, &mut self.updates);
+        // Whoever brings work looks at the load of this core afterwards (`Executors::waker`). One of both sees the other.
+        fence(Ordering::SeqCst);
         match (report.slices > 0, self.updates.is_there()) {
             (true, _) => Turn::Busy,
             (false, true) => Turn::Waiting,

@@ -50,7 +50,7 @@ pub(crate) struct Core<X: Searched<Found = Nearest>> {
     pub(crate) batch_first: bool,
     /// What is done while no search can go on, beside waiting.
     pub(crate) stalls: Option<Stalls>,
-    /// Latencies of the searches that have ended in this turn.
+    /// Latencies of the searches that have ended in this turn, where stalls are used.
     pub(crate) ended: Vec<u64>,
     pub(crate) clock: WallClock,
 }
@@ -72,16 +72,15 @@ impl<X: Searched<Found = Nearest>> Core<X> {
         {
             stalls.interrupted(self.clock.now_ns());
         }
-        let Self { answers, ended, .. } = self;
+        let Self { answers, ended, stalls, .. } = self;
         let turn = self.driver.turn(&mut |reply, outcome| {
-            ended.extend(outcome.as_ref().ok().map(|found| found.stats.latency_ns));
+            if stalls.is_some() {
+                ended.extend(outcome.as_ref().ok().map(|found| found.stats.latency_ns));
+            }
             answers.send(reply, outcome);
         });
-        match &mut self.stalls {
-            Some(stalls) => {
-                self.ended.drain(..).for_each(|latency_ns| stalls.search_ended(&self.clock, latency_ns));
-            }
-            None => self.ended.clear(),
+        if let Some(stalls) = stalls {
+            ended.drain(..).for_each(|latency_ns| stalls.search_ended(&self.clock, latency_ns));
         }
         match turn {
             // The last search ended, but a batch may hold more of them.
