@@ -150,13 +150,13 @@ impl LiveArgs {
     /// # Errors
     /// Several are named.
     pub fn one_arm(&self) -> Result<Self> {
-        let arms = self.arms();
+        let mut arms = self.arms();
         ensure!(
             arms.len() == 1,
             "--lios: {} ways are named; expected one, which `updates` alone compares",
             arms.len()
         );
-        Ok(Self { arm: self.lios.arms()[0], ..self.clone() })
+        Ok(arms.remove(0))
     }
 
     /// The way of using the waits of searches.

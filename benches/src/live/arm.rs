@@ -34,22 +34,30 @@ impl FromStr for Theta {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let expected = || "expected off, or a share such as 5% or 0.05".to_owned();
-        if text == "off" {
-            return Ok(Self(None));
+        match text {
+            "off" => Ok(Self(None)),
+            _ => share(text)
+                .map(|theta| Self(Some(theta)))
+                .map_err(|error| error.replace("expected", "expected off, or")),
         }
-        let theta = match text.strip_suffix('%') {
-            Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
-            None => text.parse(),
-        };
-        theta.map(|theta| Self(Some(theta))).map_err(|_| expected())
     }
+}
+
+/// A share, as a number or in percent.
+pub fn share(text: &str) -> Result<f64, String> {
+    let number = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.parse(),
+    };
+    number.map_err(|_| "expected a share such as 5% or 0.05".to_owned())
 }
 
 /// How much of the budgets is used.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Use {
+pub enum Use {
+    /// What the tuner finds.
     Tuned,
+    /// Always the same share.
     Fixed(f32),
 }
 

@@ -23,6 +23,7 @@ mod target;
 mod truth;
 
 pub use args::{Amount, LiveArgs, Threads};
+pub use arm::{Use, share};
 pub use changes::Change;
 pub use choice::Choice;
 #[cfg(test)]
@@ -34,6 +35,7 @@ pub use row::{LiveRow, Setup};
 pub use searchers::Asked;
 pub use session::{Folder, Session, SessionArgs, vectors};
 pub use set::LiveSet;
+pub use stalls::{lines_of, middle};
 
 pub use target::{LiveTarget, Settling};
 pub use truth::{ChangingTruth, FoundTruth, TRUTH_DEPTH, TruthQuestion};

@@ -130,11 +130,11 @@ impl<T: Element> Session<T> {
             metric: self.index.info().metric,
             depth: TRUTH_DEPTH.max(live.k as usize),
         };
-        if let Some(found) = found {
-            return Ok(ChangingTruth::from_found(question, found, console));
-        }
-        let truth =
-            ChangingTruth::new(question, LiveSet::of_rows(self.live.into(), self.base.rows()), console);
+        let live = || LiveSet::of_rows(self.live.into(), self.base.rows());
+        let truth = match found {
+            Some(found) => Ok(ChangingTruth::from_found(question, found, console)),
+            None => ChangingTruth::new(question, live(), console),
+        };
         console.end();
         truth
     }

@@ -2,6 +2,7 @@
 
 use super::phase::Measured;
 use super::row::{LiveRow, Setup};
+use crate::row::median;
 use gleann::{CoreTotals, TunerState};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -102,16 +103,20 @@ pub fn compare(rows: &[LiveRow]) -> Vec<Compared> {
     keys.into_iter().filter_map(|(lios, phase)| compared(rows, lios, phase)).collect()
 }
 
+/// The lines of one way of using stalls in one phase.
+pub fn lines_of<'r>(rows: &'r [LiveRow], lios: &str, phase: &str) -> Vec<&'r LiveRow> {
+    rows.iter().filter(|row| row.setup.lios == lios && row.phase == phase).collect()
+}
+
+/// Median of a value over lines that have it.
+pub fn middle(rows: &[&LiveRow], value: impl Fn(&LiveRow) -> Option<f64>) -> Option<f64> {
+    let mut values: Vec<f64> = rows.iter().filter_map(|row| value(row)).collect();
+    (!values.is_empty()).then(|| median(&mut values))
+}
+
 fn compared(rows: &[LiveRow], lios: &str, phase: &str) -> Option<Compared> {
-    let of = |lios: &str, value: &dyn Fn(&LiveRow) -> Option<f64>| {
-        let mut values: Vec<f64> = rows
-            .iter()
-            .filter(|row| row.setup.lios == lios && row.phase == phase)
-            .filter_map(value)
-            .collect();
-        values.sort_by(f64::total_cmp);
-        values.get(values.len() / 2).copied()
-    };
+    let of =
+        |lios: &str, value: &dyn Fn(&LiveRow) -> Option<f64>| middle(&lines_of(rows, lios, phase), value);
     let ratio = |value: &dyn Fn(&LiveRow) -> Option<f64>| Some(of(lios, value)? / of("off", value)?);
     Some(Compared {
         lios: lios.to_owned(),

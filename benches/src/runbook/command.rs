@@ -89,6 +89,7 @@ struct Vectors {
 /// # Errors
 /// It cannot be right, its vectors are not there, or a step fails.
 pub fn run(args: RunbookArgs) -> Result<()> {
+    let args = RunbookArgs { live: args.live.one_arm()?, ..args };
     let files = args.vectors()?;
     let base = VectorFile::open(&files.base)?;
     let book = read_runbook(&args.runbook, args.dataset.as_deref())?;
@@ -152,9 +153,8 @@ impl RunbookArgs {
         let begun = Instant::now();
         self.build((&base, first.clone()), files.metric, &folder.index)?;
         let built = begun.elapsed().as_secs_f64();
-        let live = self.live.one_arm()?;
-        let index = Index::open(&folder.index, live.open_options())?;
-        let setup = live.setup(&index)?;
+        let index = Index::open(&folder.index, self.live.open_options())?;
+        let setup = self.live.setup(&index)?;
         let mut set = LiveSet::empty(base.rows());
         for row in first.clone() {
             set.put(row, row);

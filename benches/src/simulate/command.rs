@@ -3,7 +3,7 @@
 use super::line::Line;
 use super::predict;
 use super::table;
-use crate::live::Threads;
+use crate::live::{Threads, Use, share};
 use crate::row::append_lines;
 use crate::run_bench::positive;
 use anyhow::{Context, Result};
@@ -40,7 +40,7 @@ pub struct SimulateArgs {
     #[arg(long, default_value = "bounded", value_delimiter = ',')]
     budget: Vec<BudgetKind>,
     /// Share of the budgets that is used: tuned, or a number from 0 to 1; several are compared
-    #[arg(long, default_value = "tuned", value_delimiter = ',', value_name = "tuned|SHARE", value_parser = used)]
+    #[arg(long, default_value = "tuned", value_delimiter = ',', value_name = "tuned|SHARE")]
     utilisation: Vec<Use>,
     /// What of the latency is to stay within θ: mean, mean+p95, mean+p95+p99, or p99
     #[arg(long, default_value = "mean")]
@@ -71,29 +71,6 @@ pub struct SimulateArgs {
     /// File that result lines are appended to
     #[arg(long)]
     out: Option<PathBuf>,
-}
-
-/// How much of the budgets is used.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Use {
-    Tuned,
-    Fixed(f32),
-}
-
-fn used(text: &str) -> Result<Use, String> {
-    match text {
-        "tuned" => Ok(Use::Tuned),
-        _ => text.parse().map(Use::Fixed).map_err(|_| "expected tuned, or a number from 0 to 1".into()),
-    }
-}
-
-/// A share, as a number or in percent.
-fn share(text: &str) -> Result<f64, String> {
-    let number = match text.strip_suffix('%') {
-        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
-        None => text.parse(),
-    };
-    number.map_err(|_| "expected a share such as 5% or 0.05".to_owned())
 }
 
 /// Runs the verb.

@@ -6,8 +6,7 @@
 //! Processor time by vector is that counted; what updating threads take longer than that is time in which nothing else goes on.
 
 use super::command::traversal;
-use crate::live::LiveRow;
-use crate::row::median;
+use crate::live::{LiveRow, middle};
 use anyhow::{Context, Result, ensure};
 use gleann_sim::{Arm, Costs, DegreeCosts, Setup, UpdateCosts, simulate};
 
@@ -17,17 +16,6 @@ const STEPS: u32 = 14;
 const STEP_SECONDS: f64 = 1.5;
 /// Vectors of each step.
 const STEP_VECTORS: u64 = 3000;
-
-/// The measured lines of one way of using stalls in one phase.
-pub fn lines_of<'r>(rows: &'r [LiveRow], lios: &str, phase: &str) -> Vec<&'r LiveRow> {
-    rows.iter().filter(|row| row.setup.lios == lios && row.phase == phase).collect()
-}
-
-/// Median of a value over lines that have it.
-pub fn middle(rows: &[&LiveRow], value: impl Fn(&LiveRow) -> Option<f64>) -> Option<f64> {
-    let mut values: Vec<f64> = rows.iter().filter_map(|row| value(row)).collect();
-    (!values.is_empty()).then(|| median(&mut values))
-}
 
 /// The setup of a measured line, without updates and without LIOS.
 ///

@@ -1,9 +1,9 @@
 //! Predictions of a run of `run-bench updates`, held against what was measured.
 
-use super::derive::{drift, lines_of, middle, searches, setup_of, updates};
+use super::derive::{drift, searches, setup_of, updates};
 use super::line::{Line, Measured};
 use super::table;
-use crate::live::LiveRow;
+use crate::live::{LiveRow, lines_of, middle};
 use anyhow::{Context, Result, ensure};
 use gleann_sim::{Arm, Costs, Report, Setup, Share, simulate};
 use std::path::Path;
