@@ -121,11 +121,6 @@ impl<X: Searched, Io: PageIo, C: Clock, J> Driver<X, Io, C, J> {
         self.slots.len() - self.vacant.len()
     }
 
-    /// Whether no search is under way.
-    pub fn is_idle(&self) -> bool {
-        self.vacant.len() == self.slots.len()
-    }
-
     /// Nanoseconds, by the clock it was given.
     pub fn now_ns(&self) -> u64 {
         self.clock.now_ns()
@@ -231,7 +226,7 @@ impl<X: Searched, Io: PageIo, C: Clock, J> Driver<X, Io, C, J> {
     /// [`Turn::Waiting`].
     pub fn wait(&mut self, timeout: Duration) {
         let before = self.clock.now_ns();
-        if self.vacant.len() + 1 == self.slots.len() {
+        if self.running() == 1 {
             let limit = before.saturating_add(self.spin.as_nanos() as u64);
             while !self.reader.ready() && self.clock.now_ns() < limit {
                 std::hint::spin_loop();
@@ -272,7 +267,7 @@ impl<X: Searched, Io: PageIo, C: Clock, J> Driver<X, Io, C, J> {
         }
         if self.runnable.len() > blocked || self.reader.ready() {
             Turn::Busy
-        } else if self.vacant.len() == self.slots.len() {
+        } else if self.running() == 0 {
             Turn::Idle
         } else {
             Turn::Waiting

@@ -36,7 +36,7 @@ impl IndexDirectory {
         let manifest = if dir.join(CURRENT_NAME).exists() { None } else { Some(Manifest::read(dir)?) };
         let Some(manifest) = manifest.filter(|_| !Self::is_live(dir)) else {
             let found = "it is a live index, and this is for static ones; `Index::open`, `update`, `check-index` and \
-                         `run-bench updates` take live ones";
+                         `run-bench` take live ones";
             return Err(StorageError::NotAnIndex { path: dir.to_owned(), found });
         };
         for entry in &manifest.members {

@@ -41,7 +41,7 @@ impl Crew for Threads {
 }
 
 /// Does a part on a thread that has nothing else to do.
-pub fn run_through(worker: &mut dyn Worker) {
+fn run_through(worker: &mut dyn Worker) {
     loop {
         match worker.step(&mut || false) {
             Turn::Busy => {}

@@ -44,7 +44,7 @@ pub use backend::Backend;
 pub use check::{CheckParts, LiveCheck, check_live};
 pub use checkpoint::Rewrite;
 pub use copy::Copying;
-pub use crew::{Crew, Hire, Threads, Worker, run_through};
+pub use crew::{Crew, Hire, Threads, Worker};
 pub use direct::{Committed, Linked, Outcome};
 pub use error::UpdateError;
 pub use figures::LiveFigures;

@@ -156,13 +156,14 @@ impl<T: Element, Io: PageIo, C: Clock, J> Runner<T, Io, C, J> {
 
     /// Whether an insert has been begun and has not ended.
     pub fn has_begun(&self) -> bool {
-        self.linking.is_some() || !self.ended.is_empty() || !self.driver.is_idle()
+        self.linking.is_some() || !self.ended.is_empty() || self.driver.running() > 0
     }
 
     fn begin_linking(&mut self, insert: InsertJob<T, J>, harvest: Harvest) {
         let replaced = if insert.replace { self.live.writer.lock().node_of(insert.key) } else { None };
-        let comparisons = self.linker.comparisons();
+        let (comparisons, began) = (self.linker.comparisons(), self.driver.now_ns());
         self.linker.start((&insert.vector, replaced), &harvest, self.live.codebook());
+        Figures::add(&self.live.figures.prune_ns, self.driver.now_ns() - began);
         self.linking = Some(Linking { insert, harvest, comparisons });
     }
 

@@ -39,14 +39,6 @@ impl RingIo {
     }
 }
 
-impl RingIo {
-    /// Completions that can be reaped.
-    fn completed(&self) -> usize {
-        // SAFETY: only this thread touches the ring, and no other view of the completion queue is alive.
-        unsafe { self.ring.completion_shared() }.len()
-    }
-}
-
 impl PageIo for RingIo {
     unsafe fn submit(&mut self, reads: &[RawRead]) -> io::Result<()> {
         assert!(self.in_flight + reads.len() <= self.capacity, "more reads than the ring has room for");
@@ -78,7 +70,8 @@ impl PageIo for RingIo {
     }
 
     fn arrived(&self) -> usize {
-        self.completed()
+        // SAFETY: only this thread touches the ring, and no other view of the completion queue is alive.
+        unsafe { self.ring.completion_shared() }.len()
     }
 
     fn reap(&mut self, into: &mut Vec<RawCompletion>) -> usize {
@@ -95,7 +88,7 @@ impl PageIo for RingIo {
 
     fn wait(&mut self, wanted: usize, timeout: Duration) -> io::Result<()> {
         let wanted = wanted.min(self.in_flight);
-        if self.completed() >= wanted {
+        if self.arrived() >= wanted {
             return self.flush();
         }
         let limit = Timespec::new().sec(timeout.as_secs()).nsec(timeout.subsec_nanos());
