@@ -119,3 +119,41 @@ fn churn_of_a_direct_index_keeps_recall_and_room() {
 fn churn_of_a_buffered_index_keeps_recall_and_room() {
     churn(Backend::Fresh, 0);
 }
+
+/// A checkpoint in portions leaves lists on disk that name nodes which are not: only the log knows of these.
+#[test]
+fn lists_that_name_what_is_not_on_disk_are_read_whole() {
+    let vectors: Vec<_> = (0..400).map(clustered).collect();
+    let shape = Shape::new(16, 8, &vectors);
+    let mut cut_short = 0;
+    for at in 0.. {
+        let sim = SimVolume::new();
+        let volume: Arc<dyn Volume> = Arc::new(sim.clone());
+        create_shaped(&volume, Backend::Odin, &shape, &vectors);
+        let options = gleann_update::LiveOptions { portion_blocks: 4, ..options(Durability::None) };
+        let live = open_shaped(&volume, &shape, options).unwrap();
+        let before = live.survey().unwrap();
+        for key in 1000..1100 {
+            insert(&live, &volume, (key, clustered(key), false)).unwrap();
+        }
+        sim.fail_at(sim.operations() + at, std::io::ErrorKind::Other);
+        if live.checkpoint(gleann_update::Rewrite::Changes).is_ok() {
+            break;
+        }
+        sim.heal();
+        let survey = live.survey().unwrap();
+        cut_short += u64::from(survey.links != before.links);
+        assert!(survey.live >= 400 && survey.links >= before.links, "at {at}: {before:?}, then {survey:?}");
+        drop(live);
+        // What is held in memory is what is read from the disk.
+        let live = open_shaped(&volume, &shape, options).unwrap();
+        let rows = (0..400).zip(vectors.iter().copied()).chain((1000..1100).map(|key| (key, clustered(key))));
+        let rows: BTreeMap<u64, [f32; D]> = rows.collect();
+        let read = recall(&live, &volume, &rows, 40);
+        let live = Arc::new(Arc::into_inner(live).unwrap().hold(200).unwrap());
+        // Some of those met first may be nodes that are not on disk yet.
+        assert!((150..=200).contains(&live.index().cache.held()), "{} held", live.index().cache.held());
+        assert_eq!(recall(&live, &volume, &rows, 40), read, "at {at}");
+    }
+    assert!(cut_short > 0, "no checkpoint was cut short between two portions");
+}
