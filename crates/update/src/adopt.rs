@@ -5,7 +5,7 @@ use crate::backend::Backend;
 use crate::error::UpdateError;
 use crate::pages::{Pages, PagesPlace, TABLE_NAME};
 use crate::root::{Portion, Root};
-use crate::wal::{Durability, Lsn, SEGMENT_BYTES, Wal, WalOptions};
+use crate::wal::{Durability, Lsn, Wal, WalOptions};
 use gleann_quant::Codes;
 use gleann_search::{NodeState, NodeTable};
 use gleann_storage::{
@@ -13,6 +13,9 @@ use gleann_storage::{
 };
 use gleann_vector::{Element, Key, Metric, NodeId};
 use std::sync::Arc;
+
+/// Length of the first segment of a log: it is there to be there, and an index that is never changed needs no more.
+const FIRST_SEGMENT_BYTES: u64 = 8 << 10;
 
 /// The static index to be made live.
 pub struct Adopted<'a> {
@@ -68,7 +71,7 @@ pub fn adopt<T: Element>(adopted: &Adopted<'_>, backend: Backend) -> Result<(), 
         id: index.0,
         first_segment: 1,
         begins: true,
-        segment_bytes: SEGMENT_BYTES,
+        segment_bytes: FIRST_SEGMENT_BYTES,
         durability: Durability::None,
     };
     drop(Wal::open::<UpdateError>(volume.clone(), log, &mut |_, _| Ok(()))?);

@@ -33,3 +33,28 @@ fn direct_and_buffered_inserts_go_together() {
         take_steps(Backend::Odin, true, shape);
     }
 }
+
+/// Sequences by backend: more where somebody asks for more.
+fn sequences() -> u64 {
+    std::env::var("GLEANN_SEQUENCES")
+        .map_or(1000, |count| count.parse().expect("GLEANN_SEQUENCES is a number"))
+}
+
+#[test]
+fn thousands_of_short_sequences_do_what_the_model_says() {
+    for backend in [Backend::Odin, Backend::Fresh] {
+        for seed in 0..sequences() {
+            let mut session = Session::begin(&SimVolume::new(), backend, seed % 7 * 5);
+            session.mixed = backend == Backend::Odin && seed % 3 == 0;
+            for (number, step) in steps(1 << 32 | seed, 25, 30).into_iter().enumerate() {
+                let context = format!("{backend}, seed {seed}, step {number} {step:?}");
+                session.take((number, step)).unwrap_or_else(|error| panic!("{context}: {error}"));
+            }
+            session.check(&format!("{backend}, seed {seed}, at the end"));
+            session
+                .take((25, Step::Reopen))
+                .unwrap_or_else(|error| panic!("{backend}, seed {seed}: {error}"));
+            session.check(&format!("{backend}, seed {seed}, opened again"));
+        }
+    }
+}
