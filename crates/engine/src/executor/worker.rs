@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 /// Longest a core blocks in its disk before it looks at its intake again.
 const MAX_WAIT: Duration = Duration::from_millis(1);
 
+/// Longest a core without searches blocks over the reads of updates: a search that comes has to wait for it.
+const IDLE_WAIT: Duration = Duration::from_micros(100);
+
 /// The wall clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WallClock(Instant);
@@ -110,7 +113,7 @@ impl<X: Searched<Found = Nearest>> Core<X> {
                 _ if !intake.is_empty() || intake.is_disconnected() => {}
                 Turn::Busy => return true,
                 Turn::Waiting => {
-                    stalls.wait_for_updates(MAX_WAIT);
+                    stalls.wait_for_updates(IDLE_WAIT);
                     return true;
                 }
             }
