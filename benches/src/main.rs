@@ -5,6 +5,7 @@ mod build_index;
 mod build_spann;
 mod check_index;
 mod churn;
+mod co_execution;
 mod convert;
 mod create_index;
 mod dataset;

@@ -19,7 +19,7 @@ const BENCH: [(&str, &str); 14] = [
     ("export-diskann", "Write an index as a DiskANN disk index"),
     (
         "run-bench",
-        "Measure an index, presets, an experiment, a runbook, `updates`, `churn`, this disk (`device`), the peers or the study (`reproduce`)",
+        "Measure an index, presets, an experiment, a runbook, `updates`, `churn`, this disk (`device`), the peers or the studies (`reproduce`)",
     ),
     ("plot", "Draw results: recall against throughput, latency and reads"),
 ];

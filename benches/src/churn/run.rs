@@ -139,7 +139,7 @@ mod tests {
         let elements: Vec<u8> = (0..160).map(|i| (i * 7 % 251) as u8).collect();
         let (base, queries) = (Matrix::from_rows(&elements, 2), Matrix::from_rows(&[3u8, 77, 140, 9], 2));
         let index = FakeIndex::default();
-        let asked = Asked { queries: &queries, k: 5, options: SearchOptions::default(), clients: 1 };
+        let asked = Asked::saturating(&queries, 5, SearchOptions::default(), 1);
         let bench = Bench { target: &index, base: &base, asked, update_clients: 4 };
         let fill: Vec<Change> = (0..60).map(|row| Change::Insert { tag: row, row }).collect();
         bench.phase(Work::Change { changes: &fill, settle: &[] }, false).unwrap();

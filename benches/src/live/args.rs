@@ -1,6 +1,7 @@
 //! Arguments that every workload with updates takes.
 
 use super::arm::{Arm, LiosArgs};
+use super::arrivals::Arrivals;
 use super::row::Setup;
 use anyhow::{Context, Result, ensure};
 use gleann::{
@@ -12,6 +13,8 @@ use std::str::FromStr;
 /// Clients that make changes, by thread that works on them, where nobody names a number: enough that a group of changes shares a
 /// flush of the log.
 const CLIENTS_PER_THREAD: usize = 8;
+/// Clients beyond those that are busy where searches come at moments of their own.
+const OPEN_CLIENTS: usize = 64;
 
 /// How a live index is made, opened, changed and searched.
 #[derive(Debug, Clone, clap::Args)]
@@ -51,6 +54,12 @@ pub struct LiveArgs {
     /// Searches interleaved per searching thread
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=MAX_IN_FLIGHT as i64))]
     in_flight: u32,
+    /// Offer so many searches a second (Poisson arrivals; latency counts from the arrival) instead of searching without a pause
+    #[arg(long, value_name = "SEARCHES_A_SECOND", value_parser = crate::run_bench::positive)]
+    rate: Option<f64>,
+    /// Offer so many times as many for two seconds of every ten
+    #[arg(long, default_value_t = 1.0, requires = "rate", value_parser = crate::run_bench::positive)]
+    burst: f64,
     /// Clients that make changes, each waiting for its answer [default: 8 per thread that works on
     /// them]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -225,9 +234,16 @@ impl LiveArgs {
         self.update_clients.map_or(CLIENTS_PER_THREAD * working, |clients| clients as usize)
     }
 
-    /// Clients that search: one more than a core interleaves, for each core.
+    /// Clients that search: one more than a core interleaves, for each core. Where searches come at moments of their own, so
+    /// many that one is free for each.
     pub fn search_clients(&self) -> usize {
-        self.threads.search * (self.in_flight as usize + 1)
+        let busy = self.threads.search * (self.in_flight as usize + 1);
+        if self.rate.is_some() { busy + OPEN_CLIENTS } else { busy }
+    }
+
+    /// When searches come.
+    pub fn arrivals(&self) -> Arrivals {
+        self.rate.map_or(Arrivals::Saturated, |rate| Arrivals::Open { rate, burst: self.burst })
     }
 
     /// What every line says of a run on `index`.
@@ -264,6 +280,8 @@ impl LiveArgs {
             threads_search: info.threads as u32,
             threads_update: self.threads.update as u32,
             in_flight: info.in_flight as u32,
+            rate: self.rate,
+            burst: self.rate.map(|_| self.burst),
             update_clients: self.update_clients() as u32,
             degree: info.layout.degree() as u32,
             rounds: 1,

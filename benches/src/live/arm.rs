@@ -1,6 +1,6 @@
 //! The arms of a comparison: whether and how searching cores work on updates.
 
-use gleann::{BudgetKind, LiosOptions, SearchKind, Statistic, TunerOptions, Utilisation};
+use gleann::{BudgetKind, FloorOptions, LiosOptions, SearchKind, Statistic, TunerOptions, Utilisation};
 use std::fmt;
 use std::str::FromStr;
 
@@ -24,6 +24,9 @@ pub struct LiosArgs {
     /// Do not prefetch what searches need after a slice of updates
     #[arg(long)]
     no_prefetch: bool,
+    /// Share of a core's time that updates get where stalls do not give it [default: half of θ, at most 5%]
+    #[arg(long, value_parser = share)]
+    floor: Option<f64>,
 }
 
 /// θ, or none where searching cores do not work on updates.
@@ -89,6 +92,7 @@ pub struct Arm {
     statistic: Statistic,
     utilisation: Use,
     prefetch: bool,
+    floor: Option<f64>,
 }
 
 impl Default for Arm {
@@ -100,6 +104,7 @@ impl Default for Arm {
             statistic: Statistic::Mean,
             utilisation: Use::Tuned,
             prefetch: true,
+            floor: None,
         }
     }
 }
@@ -120,6 +125,7 @@ impl LiosArgs {
                     statistic: self.statistic,
                     utilisation,
                     prefetch: !self.no_prefetch,
+                    floor: self.floor,
                 }));
             }
         }
@@ -164,7 +170,9 @@ impl Arm {
             }
             Use::Fixed(share) => Utilisation::Fixed(share),
         };
-        let options = LiosOptions { budget: self.budget, utilisation, ..LiosOptions::new(self.theta?) };
+        let defaults = LiosOptions::new(self.theta?);
+        let floor = FloorOptions { share: self.floor.unwrap_or(defaults.floor.share), ..defaults.floor };
+        let options = LiosOptions { budget: self.budget, utilisation, floor, ..defaults };
         Some(if search == SearchKind::Pipe { options.sparse() } else { options })
     }
 }
@@ -173,6 +181,9 @@ impl fmt::Display for Arm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(theta) = self.theta else { return f.pad("off") };
         write!(f, "θ {:.3} {} {}", theta, self.budget, self.tuner())?;
+        if let Some(floor) = self.floor {
+            write!(f, " floor {floor}")?;
+        }
         if self.prefetch { Ok(()) } else { f.write_str(" without prefetch") }
     }
 }
@@ -204,6 +215,10 @@ mod tests {
         assert_eq!(
             arms("--lios 0.08 --utilisation tuned,0.5 --statistic p99 --no-prefetch"),
             ["θ 0.080 bounded p99 without prefetch", "θ 0.080 bounded 0.5 without prefetch"]
+        );
+        assert_eq!(
+            arms("--lios 5% --budget fixed:1000 --utilisation 1 --floor 10%"),
+            ["θ 0.050 fixed:1000 1 floor 0.1"]
         );
         assert!(arms("--lios on")[0].contains("expected off, or a share such as 5%"));
         assert!(arms("--lios off --budget wide")[0].contains("on_arrival"));

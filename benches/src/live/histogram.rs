@@ -37,6 +37,19 @@ impl Histogram {
         self.count.is_empty()
     }
 
+    /// The largest difference between the shares of times below any moment (Kolmogorov and Smirnov): 0 where both are alike, 1
+    /// where they have nothing in common.
+    pub fn distance(&self, other: &Self) -> f64 {
+        let all = |own: &Self| own.count.iter().sum::<u64>().max(1) as f64;
+        let share = |own: &Self, bucket: usize| own.count.get(bucket).map_or(0.0, |&n| n as f64 / all(own));
+        let mut below = 0.0;
+        let differences = (0..self.count.len().max(other.count.len())).map(|bucket| {
+            below += share(self, bucket) - share(other, bucket);
+            f64::abs(below)
+        });
+        differences.fold(0.0, f64::max)
+    }
+
     /// Share of all times in every bucket, at the middle of the bucket.
     pub fn shares(&self) -> Vec<(f64, f64)> {
         let all = self.count.iter().sum::<u64>().max(1) as f64;
@@ -56,5 +69,10 @@ mod tests {
         assert_eq!((histogram.count[5], histogram.count[16], histogram.upper_us[16]), (1, 1, 16.0));
         assert!((histogram.shares().iter().map(|share| share.1).sum::<f64>() - 1.0).abs() < 1e-12);
         assert!(Histogram::of([].into_iter()).is_empty());
+        let distance = |a: &[f64], b: &[f64]| {
+            Histogram::of(a.iter().copied()).distance(&Histogram::of(b.iter().copied()))
+        };
+        assert_eq!((distance(&[1.0, 9.0], &[9.0, 1.0]), distance(&[1.0], &[9.0])), (0.0, 1.0));
+        assert!((distance(&[1.0, 1.0, 9.0, 9.0], &[1.0, 9.0, 9.0, 9.0]) - 0.25).abs() < 1e-12);
     }
 }

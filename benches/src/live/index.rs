@@ -2,7 +2,7 @@
 
 use super::target::{Gauges, LiveTarget, Settling};
 use anyhow::Result;
-use gleann::{Delete, Element, Index, Insert, Key, SearchOptions, SearchResult, Upsert};
+use gleann::{Delete, Element, Index, Insert, Key, SearchOptions, SearchResult, TracePoint, Upsert};
 
 impl<T: Element> LiveTarget<T> for Index {
     fn insert(&self, key: Key, vector: &[T]) -> Result<bool> {
@@ -31,6 +31,10 @@ impl<T: Element> LiveTarget<T> for Index {
 
     fn search_all(&self, queries: &[T], k: usize, options: &SearchOptions) -> Result<Vec<SearchResult>> {
         Ok(self.search_batch(queries, k, options).into_iter().collect::<Result<_, _>>()?)
+    }
+
+    fn tuner_trace(&self) -> Vec<TracePoint> {
+        Index::tuner_trace(self)
     }
 
     fn gauges(&self) -> Gauges {

@@ -3,6 +3,7 @@
 
 mod args;
 mod arm;
+mod arrivals;
 mod changes;
 mod choice;
 #[cfg(test)]
@@ -28,6 +29,7 @@ pub use changes::Change;
 pub use choice::Choice;
 #[cfg(test)]
 pub use fake::FakeIndex;
+pub use histogram::Histogram;
 pub use phase::{Bench, Measured, Work};
 pub use quiet::{Quiet, Right, quiet_pass};
 pub use report::Report;

@@ -1,10 +1,10 @@
 //! One phase of a run: changes, searches, or both at once, and what they took.
 
 use super::changes::{Change, Made, make};
-use super::searchers::{Asked, Sample, saturate};
+use super::searchers::{Asked, Sample, search_beside};
 use super::target::{Gauges, LiveTarget, Settling};
 use anyhow::Result;
-use gleann::Element;
+use gleann::{Element, TracePoint};
 use gleann_vector::RowSource;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -64,15 +64,18 @@ pub struct Measured {
     pub queue_depth_max: u64,
     /// Mean share of their budgets that updates on searching cores might use; none where there are none.
     pub utilisation_mean: Option<f64>,
+    /// Intervals of the tuner in the phase.
+    pub trace: Vec<TracePoint>,
 }
 
 impl<T: Element> Bench<'_, T> {
-    /// Runs a phase, with the index saturated with searches all the time or with none.
+    /// Runs a phase, with searches all the time or with none.
     ///
     /// # Errors
     /// A change, a search or what follows the changes fails.
     pub fn phase(&self, work: Work<'_>, searching: bool) -> Result<Measured> {
         let (before, counting) = (self.target.gauges(), Instant::now());
+        let traced_until = self.target.tuner_trace().last().map(|point| point.at_ns);
         let peaks = Peaks::default();
         let run = || -> Result<(f64, f64, Made)> {
             let begun = Instant::now();
@@ -80,7 +83,7 @@ impl<T: Element> Bench<'_, T> {
             Ok((begun.elapsed().as_secs_f64(), acknowledged, made))
         };
         let ((seconds, acknowledged_seconds, made), searches) = peaks.watch(self.target, || {
-            if searching { saturate(self.target, &self.asked, run) } else { Ok((run()?, Vec::new())) }
+            if searching { search_beside(self.target, &self.asked, run) } else { Ok((run()?, Vec::new())) }
         })?;
         let (after, counted_seconds) = (self.target.gauges(), counting.elapsed().as_secs_f64());
         Ok(Measured {
@@ -95,6 +98,12 @@ impl<T: Element> Bench<'_, T> {
             peak_backlog: peaks.backlog.into_inner(),
             queue_depth_max: peaks.queued.into_inner(),
             utilisation_mean: peaks.utilisation.into_inner().mean(),
+            trace: self
+                .target
+                .tuner_trace()
+                .into_iter()
+                .filter(|point| Some(point.at_ns) > traced_until)
+                .collect(),
         })
     }
 
@@ -194,7 +203,7 @@ mod tests {
         let base = Matrix::from_rows(&(0..200u8).collect::<Vec<_>>(), 1);
         let queries = Matrix::from_rows(&[3u8, 77], 1);
         let index = FakeIndex::default();
-        let asked = Asked { queries: &queries, k: 2, options: SearchOptions::default(), clients: 2 };
+        let asked = Asked::saturating(&queries, 2, SearchOptions::default(), 2);
         let bench = Bench { target: &index, base: &base, asked, update_clients: 3 };
         let changes: Vec<Change> = (0..200).map(|row| Change::Insert { tag: row, row }).collect();
         let settle = [Settling::Consolidate, Settling::Merge];
@@ -218,7 +227,7 @@ mod tests {
         let base = Matrix::from_rows(&[1u8, 2], 1);
         let queries = Matrix::from_rows(&[3u8], 1);
         let index = FakeIndex::default();
-        let asked = Asked { queries: &queries, k: 1, options: SearchOptions::default(), clients: 2 };
+        let asked = Asked::saturating(&queries, 1, SearchOptions::default(), 2);
         let bench = Bench { target: &index, base: &base, asked, update_clients: 1 };
         let changes = [Change::Insert { tag: 9, row: 9 }];
         assert!(bench.phase(Work::Change { changes: &changes, settle: &[] }, true).is_err());

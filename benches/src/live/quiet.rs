@@ -92,7 +92,7 @@ mod tests {
     fn answers_are_held_against_the_set_of_the_moment() {
         let base = Matrix::from_rows(&(0..40u8).collect::<Vec<_>>(), 1);
         let queries = Matrix::from_rows(&[3u8, 20, 39], 1);
-        let asked = Asked { queries: &queries, k: 4, options: SearchOptions::default(), clients: 1 };
+        let asked = Asked::saturating(&queries, 4, SearchOptions::default(), 1);
         let index = FakeIndex::hiding(&[39]);
         let inserts: Vec<Change> = (0..40).map(|row| Change::Insert { tag: row, row }).collect();
         make(&index, &base, &inserts, 2).unwrap();

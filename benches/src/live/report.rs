@@ -43,6 +43,11 @@ impl Report {
         Ok(())
     }
 
+    /// The lines.
+    pub fn into_rows(self) -> Vec<LiveRow> {
+        self.rows
+    }
+
     /// Says where the lines are, and draws them into `folder` if there is one.
     ///
     /// # Errors

@@ -99,6 +99,12 @@ pub struct Setup {
     pub threads_update: u32,
     /// Searches interleaved per searching thread.
     pub in_flight: u32,
+    /// Searches offered a second; absent where they come without a pause.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+    /// By which that is multiplied in bursts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst: Option<f64>,
     /// Clients that make changes, each waiting for its answer.
     pub update_clients: u32,
     /// R: the most neighbours a vector has.
@@ -169,9 +175,15 @@ pub struct SearchFigures {
     /// Share of the searching cores' time in which they waited for reads with nothing else to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_ratio: Option<f64>,
+    /// Mean wait of searches per round of reads, in microseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait_per_hop_us: Option<f64>,
     /// Distribution over searches of the wait per hop: a search's waits by its hops.
     #[serde(skip_serializing_if = "Histogram::is_empty")]
     pub idle_per_hop: Histogram,
+    /// The same in each quarter of the phase (LIOS Figure 6).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub idle_per_hop_quarters: Vec<Histogram>,
 }
 
 /// An index after a phase.
@@ -311,6 +323,8 @@ impl SearchFigures {
         }
         let count = samples.len() as f64;
         let idle = measured.after.idle_ns.saturating_sub(measured.before.idle_ns) as f64 / 1e9;
+        let hops: f64 = samples.iter().map(|sample| f64::from(sample.hops)).sum();
+        let waited: f64 = samples.iter().map(|sample| sample.stall_us).sum();
         let per_hop = |sample: &Sample| (sample.hops > 0).then(|| sample.stall_us / f64::from(sample.hops));
         Self {
             queries: samples.len() as u64,
@@ -318,7 +332,14 @@ impl SearchFigures {
             latency: Latency::of(&mut samples.iter().map(|sample| sample.latency_us).collect::<Vec<_>>()),
             reads_per_query: Some(samples.iter().map(|sample| f64::from(sample.reads)).sum::<f64>() / count),
             idle_ratio: Some(idle / measured.counted_seconds.max(1e-9) / f64::from(threads.max(1))),
+            wait_per_hop_us: (hops > 0.0).then(|| waited / hops),
             idle_per_hop: Histogram::of(samples.iter().filter_map(per_hop)),
+            idle_per_hop_quarters: (0..4)
+                .map(|quarter| {
+                    let during = |sample: &&Sample| (4.0 * sample.at / seconds) as usize == quarter;
+                    Histogram::of(samples.iter().filter(during).filter_map(per_hop))
+                })
+                .collect(),
         }
     }
 }
@@ -395,6 +416,7 @@ mod tests {
             peak_backlog: 3,
             queue_depth_max: 2,
             utilisation_mean: None,
+            trace: Vec::new(),
         }
     }
 

@@ -1,12 +1,16 @@
-//! Clients that keep an index saturated with searches.
+//! Clients that search while an index changes.
 
+use super::arrivals::{Arrivals, Schedule};
 use super::target::LiveTarget;
 use anyhow::{Context, Result};
 use gleann::{Element, SearchOptions, SearchResult};
 use gleann_vector::Matrix;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How often a client that waits for its moment looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// What is asked over and over.
 #[derive(Debug, Clone, Copy)]
@@ -20,6 +24,16 @@ pub struct Asked<'a, T: Element> {
     /// Clients, each with one search at a time. More than the searches that the index interleaves: there is always one
     /// that waits.
     pub clients: usize,
+    /// When searches come.
+    pub arrivals: Arrivals,
+}
+
+impl<'a, T: Element> Asked<'a, T> {
+    /// Searches without a pause.
+    #[cfg(test)]
+    pub fn saturating(queries: &'a Matrix<T>, k: usize, options: SearchOptions, clients: usize) -> Self {
+        Self { queries, k, options, clients, arrivals: Arrivals::Saturated }
+    }
 }
 
 /// One search.
@@ -27,7 +41,7 @@ pub struct Asked<'a, T: Element> {
 pub struct Sample {
     /// Seconds from the beginning of the phase to the answer.
     pub at: f64,
-    /// Microseconds from its start on a core to its end.
+    /// Microseconds from its start on a core to its end; where searches come at moments of their own, from that moment.
     pub latency_us: f64,
     /// Microseconds of them in which it could do nothing but wait for reads.
     pub stall_us: f64,
@@ -54,21 +68,27 @@ impl Sample {
 ///
 /// # Errors
 /// `work` or a search fails; a failed search does not end the work, but everything after it.
-pub fn saturate<T: Element, R>(
+pub fn search_beside<T: Element, R>(
     target: &dyn LiveTarget<T>,
     asked: &Asked<'_, T>,
     work: impl FnOnce() -> Result<R>,
 ) -> Result<(R, Vec<Sample>)> {
-    let (stop, next) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let (stop, next, schedule) = (AtomicBool::new(false), AtomicUsize::new(0), Schedule::new(asked.arrivals));
     let (begun, outcomes) = (Instant::now(), Mutex::new(Vec::new()));
     let client = || {
         let mut samples = Vec::new();
         let mut ask = || -> Result<()> {
             while !stop.load(Ordering::Relaxed) {
+                let due = schedule.next().map(|seconds| begun + Duration::from_secs_f64(seconds));
+                if !due.is_none_or(|due| wait_until(due, &stop)) {
+                    break;
+                }
                 let query = next.fetch_add(1, Ordering::Relaxed) % asked.queries.rows();
                 let result = target.search(asked.queries.row(query), asked.k, &asked.options);
                 let result = result.with_context(|| format!("query {query}"))?;
-                samples.push(Sample::of(&result, begun.elapsed().as_secs_f64()));
+                let sample = Sample::of(&result, begun.elapsed().as_secs_f64());
+                let since_due = due.map(|due| due.elapsed().as_secs_f64() * 1e6);
+                samples.push(Sample { latency_us: since_due.unwrap_or(sample.latency_us), ..sample });
             }
             Ok(())
         };
@@ -89,6 +109,17 @@ pub fn saturate<T: Element, R>(
     }
     samples.sort_by(|a: &Sample, b| a.at.total_cmp(&b.at));
     Ok((worked, samples))
+}
+
+/// Sleeps until then; whether the clients are to go on.
+fn wait_until(due: Instant, stop: &AtomicBool) -> bool {
+    while let Some(left) = due.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
+        if stop.load(Ordering::Relaxed) {
+            return false;
+        }
+        std::thread::sleep(left.min(LOOK));
+    }
+    true
 }
 
 struct StopAtEnd<'a>(&'a AtomicBool);

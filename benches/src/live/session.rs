@@ -149,6 +149,7 @@ impl<T: Element> Session<T> {
             k: live.k as usize,
             options: live.search_options()?,
             clients: live.search_clients(),
+            arrivals: live.arrivals(),
         };
         Ok(Bench { target: &self.index, base: &self.base, asked, update_clients: live.update_clients() })
     }

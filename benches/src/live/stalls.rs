@@ -3,7 +3,8 @@
 use super::phase::Measured;
 use super::row::{LiveRow, Setup};
 use crate::row::median;
-use gleann::{CoreTotals, TunerState};
+use gleann::{CoreTotals, TracePoint, TunerState};
+use gleann_sim::TracePart;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -36,6 +37,9 @@ pub struct StallFigures {
     pub baseline_us: Option<f64>,
     /// Most inserts that waited to be begun.
     pub queue_depth_max: u64,
+    /// The tuner's intervals; seconds count from the opening of the index.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tuner_trace: Vec<TracePart>,
 }
 
 impl StallFigures {
@@ -66,7 +70,17 @@ impl StallFigures {
                 .and_then(|tuner| tuner.baseline)
                 .map(|latency| latency.mean_ns as f64 / 1e3),
             queue_depth_max: measured.queue_depth_max,
+            tuner_trace: measured.trace.iter().map(trace_part).collect(),
         })
+    }
+}
+
+fn trace_part(point: &TracePoint) -> TracePart {
+    TracePart {
+        at: point.at_ns as f64 / 1e9,
+        state: point.state.name().to_owned(),
+        utilisation: point.utilisation,
+        degradation: point.degradation(),
     }
 }
 
@@ -81,6 +95,8 @@ pub struct Compared {
     pub speedup: f64,
     /// By which share the mean latency grew.
     pub mean: f64,
+    /// By which share the 95th percentile grew.
+    pub p95: f64,
     /// By which share the 99th percentile grew.
     pub p99: f64,
     /// Searches a second by those without.
@@ -123,6 +139,7 @@ fn compared(rows: &[LiveRow], lios: &str, phase: &str) -> Option<Compared> {
         phase: phase.to_owned(),
         speedup: 1.0 / ratio(&|row| Some(row.phase_seconds))?,
         mean: ratio(&|row| row.searches.latency.mean)? - 1.0,
+        p95: ratio(&|row| row.searches.latency.p95)? - 1.0,
         p99: ratio(&|row| row.searches.latency.p99)? - 1.0,
         qps: ratio(&|row| row.searches.search_qps)?,
         harvested_cores: of(lios, &|row| row.stalls.as_ref().map(|stalls| stalls.harvested_cores))?,
@@ -144,7 +161,8 @@ mod tests {
         };
         row.setup.lios = lios.into();
         row.searches.search_qps = Some(1e6 / mean);
-        row.searches.latency = Latency { mean: Some(mean), p99: Some(2.0 * mean), ..Latency::default() };
+        row.searches.latency =
+            Latency { mean: Some(mean), p95: Some(1.5 * mean), p99: Some(2.0 * mean), ..Latency::default() };
         row.stalls =
             (lios != "off").then(|| StallFigures { harvested_cores: 0.4, ..StallFigures::default() });
         row

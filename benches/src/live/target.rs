@@ -1,7 +1,7 @@
 //! What these measurements need of an index that changes.
 
 use anyhow::Result;
-use gleann::{Element, Key, LiosStats, SearchOptions, SearchResult};
+use gleann::{Element, Key, LiosStats, SearchOptions, SearchResult, TracePoint};
 
 /// An index that is changed and searched, from any thread.
 pub trait LiveTarget<T: Element>: Sync {
@@ -43,6 +43,11 @@ pub trait LiveTarget<T: Element>: Sync {
 
     /// What it has done and holds so far.
     fn gauges(&self) -> Gauges;
+
+    /// The latest intervals of the tuner, the oldest first; none where there is no tuner.
+    fn tuner_trace(&self) -> Vec<TracePoint> {
+        Vec::new()
+    }
 }
 
 /// Work that an index may put off.

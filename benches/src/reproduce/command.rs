@@ -8,17 +8,25 @@ use super::sets::{OwnArgs, Set, Stands};
 use super::store::Store;
 use super::study::Study;
 use super::{figures, model};
-use anyhow::{Context, Result};
+use crate::co_execution;
+use crate::row::Row;
+use anyhow::{Context, Result, ensure};
 use gleann::parse_bytes;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+
+/// How the names of experiments of the study of LIOS begin.
+const LIOS: &str = "lios";
+/// Where the others leave what they make.
+const IO_WORK: &str = "results/io";
 
 /// Arguments of `run-bench reproduce`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ReproduceArgs {
     /// Experiment: io-fig2, io-model, io-table4, io-fig10, io-fig11 (with 12 to 14), io-table5, io-table6, io-fig15,
-    /// io-fig16 (with 17 and 18), io-table7, io-fig19, io-fig20, io-fig21, io-fig22, io-fig23, or all
-    id: String,
+    /// io-fig16 (with 17 and 18), io-table7, io-fig19, io-fig20, io-fig21, io-fig22, io-fig23, or all; of the study of LIOS lios-fig2, lios-fig3, lios-fig5, lios-fig6,
+    /// lios-exp1 to lios-exp10, lios-budgets, lios-free, lios-crowd, lios-open, lios-others, or lios-all
+    pub id: String,
     /// Data sets of the catalogue; those of the study that are in --data-dir if none is named
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     dataset: Vec<String>,
@@ -29,16 +37,16 @@ pub struct ReproduceArgs {
     own: OwnArgs,
     /// Take the first N rows of every set
     #[arg(long, value_name = "N")]
-    rows: Option<u64>,
+    pub rows: Option<u64>,
     /// Ask the first N queries of every set only
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     queries: Option<u32>,
     /// Time for all of it, such as 30min or 2h: rows, rounds and list lengths are scaled down to fit
     #[arg(long, value_parser = parse_time)]
-    time: Option<f64>,
+    pub time: Option<f64>,
     /// Rounds; medians are reported
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    rounds: u32,
+    pub rounds: u32,
     /// Seconds that a round of a point takes, about
     #[arg(long, default_value_t = 1.0)]
     seconds: f64,
@@ -50,16 +58,16 @@ pub struct ReproduceArgs {
     in_flight: u32,
     /// Most memory a build may take
     #[arg(long, default_value = "8GiB", value_parser = parse_bytes)]
-    memory_budget: u64,
-    /// Folder of indexes, points and figures; what is there is not made again
-    #[arg(long, default_value = "results/io", value_name = "DIR")]
-    work: PathBuf,
+    pub memory_budget: u64,
+    /// Folder of indexes, points and figures; what is there is not made again [default: results/io, or results/lios]
+    #[arg(long, value_name = "DIR")]
+    work: Option<PathBuf>,
     /// Measure even if reads go through the page cache
     #[arg(long)]
-    allow_buffered: bool,
+    pub allow_buffered: bool,
     /// A copy of docs/REPRODUCTION.md whose sections of these experiments are filled
     #[arg(long, value_name = "FILE")]
-    fill: Option<PathBuf>,
+    pub fill: Option<PathBuf>,
 }
 
 /// Runs the experiments: prints tables and verdicts, writes figures and Markdown into the work folder.
@@ -67,14 +75,17 @@ pub struct ReproduceArgs {
 /// # Errors
 /// An experiment or a data set is unknown or not there, or something cannot be built, measured or written.
 pub fn run(args: ReproduceArgs) -> Result<()> {
+    if args.id.starts_with(LIOS) {
+        return co_execution::run(&args);
+    }
     let studies = find(&args.id)?;
+    let work = args.work_or(IO_WORK);
     let sets = match args.own.open()? {
         Some(own) => vec![own],
         None => Stands::load()?.choose(&args.dataset, &args.data_dir)?,
     };
-    std::fs::create_dir_all(&args.work)
-        .with_context(|| format!("cannot make folder {}", args.work.display()))?;
-    let mut store = Store::open(&args.work)?;
+    std::fs::create_dir_all(&work).with_context(|| format!("cannot make folder {}", work.display()))?;
+    let mut store = Store::open(&work, "points.jsonl")?;
     let pairs: usize = studies.iter().map(|study| of_study(study, &sets).count()).sum();
     let mut all = Vec::new();
     for study in studies {
@@ -88,8 +99,28 @@ pub fn run(args: ReproduceArgs) -> Result<()> {
     }
     let findings = findings(&all);
     println!("{findings}");
-    write(&args.work.join("findings.md"), &findings)?;
-    super::measured::write(&args.work.join("measured.toml"), &all)
+    write(&work.join("findings.md"), &findings)?;
+    super::measured::write(&work.join("measured.toml"), &all)
+}
+
+impl ReproduceArgs {
+    /// Where indexes, points and figures go.
+    pub fn work_or(&self, default: &str) -> PathBuf {
+        self.work.clone().unwrap_or_else(|| PathBuf::from(default))
+    }
+
+    /// The one set that is measured on where an experiment does not compare sets: one's own, that which was named, or the
+    /// first of the study that is there.
+    ///
+    /// # Errors
+    /// Several were named, or none is there.
+    pub fn one_set(&self) -> Result<Set> {
+        if let Some(own) = self.own.open()? {
+            return Ok(own);
+        }
+        ensure!(self.dataset.len() <= 1, "--dataset: {} sets are named; expected one", self.dataset.len());
+        Ok(Stands::load()?.choose(&self.dataset, &self.data_dir)?.remove(0))
+    }
 }
 
 /// The sets that a study speaks of, and one's own.
@@ -101,7 +132,7 @@ fn outcome(
     args: &ReproduceArgs,
     study: &Study,
     (set, pairs): (&Set, usize),
-    store: &mut Store,
+    store: &mut Store<Row>,
 ) -> Result<Outcome> {
     let wish = Wish {
         rows: args.rows,
@@ -113,11 +144,11 @@ fn outcome(
     };
     let recipes = recipes(study, set)?;
     let extent = Extent { recipes: &recipes, lists: &study.lists, variants: study.variants.len() };
-    let scale = scale(set, &args.work, extent, wish)?;
+    let scale = scale(set, &args.work_or(IO_WORK), extent, wish)?;
     println!("{}: {} rows, {} rounds", set.name, scale.rows, scale.rounds);
     scale.notes.iter().for_each(|note| println!("  scaled down: {note}"));
     let settings = Settings {
-        work: args.work.clone(),
+        work: args.work_or(IO_WORK),
         threads: args.threads,
         in_flight: args.in_flight,
         queries: args.queries,
@@ -131,14 +162,15 @@ fn outcome(
 
 fn tell(args: &ReproduceArgs, study: &Study, outcomes: &[Outcome]) -> Result<()> {
     let mut text = markdown(study, outcomes);
-    let figures = figures::draw(study, outcomes, &args.work.join("figures"))?;
+    let work = args.work_or(IO_WORK);
+    let figures = figures::draw(study, outcomes, &work.join("figures"))?;
     println!("{text}");
     for figure in &figures {
         println!("figure: {}", figure.display());
-        let name = figure.strip_prefix(&args.work).unwrap_or(figure);
+        let name = figure.strip_prefix(&work).unwrap_or(figure);
         let _ = writeln!(text, "\nFigure: `{}`", name.display());
     }
-    write(&args.work.join(format!("{}.md", study.id)), &text)?;
+    write(&work.join(format!("{}.md", study.id)), &text)?;
     if let Some(document) = &args.fill {
         super::document::fill(document, &study.id, &text)?;
     }

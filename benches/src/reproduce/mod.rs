@@ -19,3 +19,7 @@ mod study;
 mod verdict;
 
 pub use command::{ReproduceArgs, run};
+pub use document::fill;
+pub use sets::Set;
+pub use store::Store;
+pub use verdict::Verdict;

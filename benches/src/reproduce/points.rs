@@ -5,7 +5,7 @@ use super::sets::Set;
 use super::store::Store;
 use super::study::Study;
 use crate::preset::{Recipe, Workshop, sharing};
-use crate::row::Row;
+use crate::row::{Row, median_row};
 use crate::run_bench::{Job, Load, Point, measure};
 use crate::sweep::{OpenPoint, SearchPoint};
 use anyhow::Result;
@@ -59,7 +59,7 @@ pub fn measure_set(
     (study, set): (&Study, &Set),
     scale: &Scale,
     settings: &Settings,
-    store: &mut Store,
+    store: &mut Store<Row>,
 ) -> Result<Vec<Row>> {
     let shop = workshop(set, scale.rows, &settings.work, settings.wish)?;
     let truth = set.truth(scale.rows, study.k, &shop.folder)?;
@@ -71,7 +71,7 @@ pub fn measure_set(
         }
     }
     let medians = tasks.iter().flat_map(|task| &task.points).filter_map(|keyed| {
-        let row = store.median(&keyed.key, scale.rounds)?;
+        let row = median_row(&store.rounds(&keyed.key, scale.rounds))?;
         Some(Row { preset: keyed.point.name.clone(), ..row })
     });
     let mut rows: Vec<Row> = medians.collect();
@@ -149,7 +149,7 @@ fn job(study: &Study, set: &Set, (settings, truth): (&Settings, &Path), index: &
     }
 }
 
-fn measure_task(task: &Task, round: u32, job: Job, store: &mut Store) -> Result<()> {
+fn measure_task(task: &Task, round: u32, job: Job, store: &mut Store<Row>) -> Result<()> {
     let missing: Vec<&Keyed> = task.points.iter().filter(|keyed| !store.has(&keyed.key, round)).collect();
     if missing.is_empty() {
         return Ok(());

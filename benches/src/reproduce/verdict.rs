@@ -32,14 +32,18 @@ impl Verdict {
     /// Of a claim on one set, with the value.
     pub fn of(claim: &Claim, evidence: Evidence) -> (Self, Option<f64>) {
         let value = claim.value(evidence).filter(|value| value.is_finite());
+        (Self::within(value, claim.holds, claim.partly), value)
+    }
+
+    /// Of a value, by the bounds within which a claim holds and holds partly.
+    pub fn within(value: Option<f64>, holds: [f64; 2], partly: [f64; 2]) -> Self {
         let within = |[low, high]: [f64; 2], value: f64| (low..=high).contains(&value);
-        let verdict = match value {
+        match value {
             None => Verdict::Unknown,
-            Some(value) if within(claim.holds, value) => Verdict::Holds,
-            Some(value) if within(claim.partly, value) => Verdict::Partly,
+            Some(value) if within(holds, value) => Verdict::Holds,
+            Some(value) if within(partly, value) => Verdict::Partly,
             Some(_) => Verdict::Fails,
-        };
-        (verdict, value)
+        }
     }
 
     /// Of several together.

@@ -164,7 +164,13 @@ impl RunbookArgs {
         // Its progress would tear the table apart.
         let mut truth = ChangingTruth::new(question, set, &Silent)?;
         let options = self.live.search_options()?;
-        let asked = Asked { queries: &queries, k, options, clients: self.live.search_clients() };
+        let asked = Asked {
+            queries: &queries,
+            k,
+            options,
+            clients: self.live.search_clients(),
+            arrivals: self.live.arrivals(),
+        };
         let bench = Bench { target: &index, base: &base, asked, update_clients: self.live.update_clients() };
         let mut report = Report::begin(environment(index.info()), self.out.clone(), self.live.k);
         report.take(&LiveRow::of_build(&setup, &bench, built))?;

@@ -124,7 +124,7 @@ mod tests {
         let base = Matrix::from_rows(&(0..100u8).collect::<Vec<_>>(), 1);
         let queries = Matrix::from_rows(&[2u8, 51, 97], 1);
         let index = FakeIndex::hiding(hidden);
-        let asked = Asked { queries: &queries, k: 3, options: SearchOptions::default(), clients: 2 };
+        let asked = Asked::saturating(&queries, 3, SearchOptions::default(), 2);
         let bench = Bench { target: &index, base: &base, asked, update_clients: 4 };
         let question = TruthQuestion { base: &base, queries: &queries, metric: Metric::L2, depth: 10 };
         let mut truth = ChangingTruth::new(question, LiveSet::empty(100), &Silent)?;

@@ -8,12 +8,17 @@ use crate::row::append_lines;
 use crate::run_bench::positive;
 use anyhow::{Context, Result};
 use gleann::{BudgetKind, SearchKind, Statistic};
-use gleann_sim::{Arm, Costs, Setup, Share, Traversal, simulate};
+use gleann_sim::{Arm, Costs, Report, Setup, Share, Traversal, simulate};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 
 /// Costs that are used where no file is named.
 const COSTS: &str = include_str!("../../experiments/lios/costs.toml");
+/// What the built-in costs are called.
+const THIS_MACHINE: &str = "this-machine";
+/// Costs that have a name.
+const NAMED: [(&str, &str); 2] =
+    [(THIS_MACHINE, COSTS), ("paper-testbed-b", include_str!("../../experiments/lios/paper-testbed-b.toml"))];
 
 /// Simulates updates in the stalls of searches: the scheduler as it is, in virtual time, between modelled searches,
 /// updates and an SSD. Every way named is held against searching cores that only search.
@@ -33,6 +38,9 @@ pub struct SimulateArgs {
     /// R, as the file of costs has it; several are compared
     #[arg(long, default_value = "64", value_delimiter = ',')]
     degree: Vec<String>,
+    /// Searches, and those of inserts, have so many times the hops: a graph of more vectors is deeper
+    #[arg(long, default_value_t = 1.0, value_parser = positive)]
+    hops: f64,
     /// θ, by which share latency may grow; several are compared
     #[arg(long, default_value = "5%", value_delimiter = ',', value_parser = share)]
     theta: Vec<f64>,
@@ -61,9 +69,9 @@ pub struct SimulateArgs {
     /// Seed of everything that is drawn
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Costs of searches, updates and the SSD [default: benches/experiments/lios/costs.toml]
-    #[arg(long, value_name = "FILE.toml")]
-    costs: Option<PathBuf>,
+    /// Costs of searches, updates and the SSD: this-machine, paper-testbed-b, or a file
+    #[arg(long, default_value = THIS_MACHINE, value_name = "NAME|FILE.toml")]
+    costs: PathBuf,
     /// Simulate the setup of a run of `run-bench updates`, with costs derived from its lines without LIOS, and hold those
     /// with LIOS against what is predicted
     #[arg(long, value_name = "RESULTS.jsonl")]
@@ -78,7 +86,7 @@ pub struct SimulateArgs {
 /// # Errors
 /// A file cannot be read or written, or arguments make no sense together.
 pub fn run(args: SimulateArgs) -> Result<()> {
-    let costs = read_costs(args.costs.as_deref())?;
+    let costs = args.deeper(read_costs(&args.costs)?);
     println!("simulated, with costs of {}", costs.about);
     let lines = match &args.validate {
         Some(results) => predict::run(results, &costs, args.seed)?,
@@ -91,14 +99,36 @@ pub fn run(args: SimulateArgs) -> Result<()> {
     Ok(())
 }
 
-fn read_costs(path: Option<&Path>) -> Result<Costs> {
-    let Some(path) = path else {
-        return toml::from_str(COSTS).context("the costs that are built in");
-    };
+/// Costs of the repository, by name.
+///
+/// # Errors
+/// There are none of that name.
+pub fn costs_named(name: Option<&str>) -> Result<Costs> {
+    let name = name.unwrap_or(THIS_MACHINE);
+    let found = NAMED.iter().find(|(known, _)| *known == name);
+    let known = || NAMED.map(|(name, _)| name).join(", ");
+    let (_, text) = found.with_context(|| format!("no costs are named `{name}`; there are {}", known()))?;
+    toml::from_str(text).with_context(|| format!("the costs {name}"))
+}
+
+fn read_costs(path: &Path) -> Result<Costs> {
+    if let Some((name, _)) = NAMED.iter().find(|(name, _)| Path::new(name) == path) {
+        return costs_named(Some(name));
+    }
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot open {}", path.display()))?;
     let costs: Costs = toml::from_str(&text).with_context(|| format!("{}: not costs", path.display()))?;
     costs.validate().with_context(|| path.display().to_string())?;
     Ok(costs)
+}
+
+/// What comes of the one simulation that is named: without LIOS if `off`, else in the one way that is named.
+///
+/// # Errors
+/// Arguments make no sense together.
+pub fn reports(args: &SimulateArgs, costs: &Costs, off: bool) -> Result<Vec<Report>> {
+    let setup = args.setups().into_iter().next().context("no setup")?;
+    let arm = if off { Arm::OFF } else { args.arms().into_iter().next().context("no way")? };
+    Ok(simulate(&Setup { arm, ..setup }, &args.deeper(costs.clone()))?)
 }
 
 /// Simulates all arms of all setups. Each stands after the one without LIOS, which it is held against.
@@ -125,6 +155,22 @@ fn compare(args: &SimulateArgs, costs: &Costs) -> Result<Vec<Line>> {
 }
 
 impl SimulateArgs {
+    /// How many simulations are named, beside those without LIOS.
+    pub fn ways(&self) -> usize {
+        self.setups().len() * self.arms().len()
+    }
+
+    /// Costs of a graph as deep as was asked for.
+    fn deeper(&self, mut costs: Costs) -> Costs {
+        for degree in costs.degree.values_mut() {
+            for search in [&mut degree.beam, &mut degree.pipe] {
+                search.hops = search.hops.with_mean(search.hops.mean() * self.hops);
+            }
+            degree.insert.turns = (f64::from(degree.insert.turns) * self.hops).round() as u32;
+        }
+        costs
+    }
+
     fn setups(&self) -> Vec<Setup> {
         let mut setups = Vec::new();
         for &search in &self.search {
@@ -208,18 +254,23 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments/lios");
         let mut files = 0;
         for entry in std::fs::read_dir(folder).unwrap() {
-            let costs = read_costs(Some(&entry.unwrap().path())).unwrap();
+            let path = entry.unwrap().path();
+            if path.file_name().unwrap().to_string_lossy().starts_with("lios-") {
+                continue;
+            }
+            let costs = read_costs(&path).unwrap();
             assert_eq!(costs.degree.keys().collect::<Vec<_>>(), ["32", "64", "96"]);
             files += 1;
         }
         assert!(files >= 2);
-        assert!(read_costs(None).is_ok());
+        assert!(costs_named(None).is_ok() && read_costs(Path::new("paper-testbed-b")).is_ok());
+        assert!(costs_named(Some("mars")).unwrap_err().to_string().contains("this-machine"));
     }
 
     #[test]
     fn lines_say_that_nothing_was_measured() {
         let args = parse("--threads 2/1 --vectors 200 --idle-seconds 0.1 --utilisation 1");
-        let lines = compare(&args, &read_costs(None).unwrap()).unwrap();
+        let lines = compare(&args, &costs_named(None).unwrap()).unwrap();
         assert_eq!(lines.len(), 6);
         for line in &lines {
             let value = serde_json::to_value(line).unwrap();

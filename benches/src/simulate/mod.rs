@@ -7,4 +7,5 @@ mod line;
 mod predict;
 mod table;
 
-pub use command::{SimulateArgs, run};
+pub use command::{SimulateArgs, costs_named, reports, run};
+pub use predict::derived_costs;

@@ -45,6 +45,25 @@ pub fn run(results: &Path, costs: &Costs, seed: u64) -> Result<Vec<Line>> {
     Ok(lines)
 }
 
+/// Costs that fit measured lines without LIOS of one setup, of deletes and of inserts; the rest from `costs`.
+///
+/// # Errors
+/// There are no lines, or what they say cannot be.
+pub fn derived_costs(rows: &[LiveRow], costs: &Costs) -> Result<Costs> {
+    let setup = setup_of(rows.first().context("no measured line")?, 1)?;
+    let mut fitted = costs.clone();
+    for phase in ["delete", "insert"] {
+        let lines: Vec<&LiveRow> = rows.iter().filter(|row| row.phase == phase).collect();
+        let Some(first) = lines.first() else { continue };
+        let vectors = first.updates.vectors;
+        let (deletes, inserts) = if phase == "delete" { (vectors, 0) } else { (0, vectors) };
+        let setup = Setup { deletes, inserts, ..setup.clone() };
+        fitted = updates(&lines, &searches(&lines, &fitted, &setup)?, &setup)?;
+    }
+    fitted.about = "derived from lines measured here".to_owned();
+    Ok(fitted)
+}
+
 fn read(results: &Path) -> Result<Vec<LiveRow>> {
     let text =
         std::fs::read_to_string(results).with_context(|| format!("cannot open {}", results.display()))?;

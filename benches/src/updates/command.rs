@@ -1,10 +1,10 @@
 //! Arguments of `run-bench updates`.
 
 use super::run::{Amounts, Run};
-use crate::live::{Amount, FoundTruth, LiveArgs, Report, Session, SessionArgs, Setup};
+use crate::live::{Amount, FoundTruth, LiveArgs, LiveRow, Report, Session, SessionArgs, Setup};
 use crate::progress::Console;
 use crate::run_bench::{environment, positive};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use gleann::{Element, ElementType, VectorFile};
 use half::f16;
 use std::path::PathBuf;
@@ -38,31 +38,40 @@ pub struct UpdatesArgs {
     plot: Option<PathBuf>,
 }
 
+impl UpdatesArgs {
+    /// The ways that are compared.
+    pub fn arms(&self) -> Vec<LiveArgs> {
+        self.live.arms()
+    }
+}
+
 /// Runs the workload.
 ///
 /// # Errors
 /// Files do not belong together, or something fails on the way.
 pub fn run(args: UpdatesArgs) -> Result<()> {
-    match VectorFile::open(&args.session.base)?.element_type() {
-        ElementType::F32 => run_as::<f32>(&args),
-        ElementType::F16 => run_as::<f16>(&args),
-        ElementType::U8 => run_as::<u8>(&args),
-        ElementType::I8 => run_as::<i8>(&args),
-    }
-}
-
-fn run_as<T: Element>(args: &UpdatesArgs) -> Result<()> {
-    let arms = args.live.arms();
+    let arms = args.arms();
     let mut before = Before::default();
     for round in 1..=args.rounds {
         for live in &arms {
             if arms.len() > 1 || args.rounds > 1 {
                 println!("round {round} of {}, LIOS {}", args.rounds, live.arm());
             }
-            before = run_arm::<T>(args, live, before)?;
+            before = run_arm(&args, live, before)?;
         }
     }
     before.report.map_or(Ok(()), |report| report.end("Searches beside updates", args.plot.as_deref()))
+}
+
+/// Runs the workload in the one way that is named; its lines, and the exact neighbours in the index as it was in the beginning,
+/// which another run on the same vectors takes.
+///
+/// # Errors
+/// As [`run`]; or several ways are named.
+pub fn measure_arm(args: &UpdatesArgs, truth: Option<FoundTruth>) -> Result<(Vec<LiveRow>, FoundTruth)> {
+    let ran = run_arm(args, &args.live.one_arm()?, Before { report: None, truth })?;
+    let (report, truth) = ran.report.zip(ran.truth).context("a run without lines")?;
+    Ok((report.into_rows(), truth))
 }
 
 /// What the ways that were run leave for those that come.
@@ -74,7 +83,16 @@ struct Before {
 }
 
 /// Runs the workload in one way.
-fn run_arm<T: Element>(args: &UpdatesArgs, live: &LiveArgs, before: Before) -> Result<Before> {
+fn run_arm(args: &UpdatesArgs, live: &LiveArgs, before: Before) -> Result<Before> {
+    match VectorFile::open(&args.session.base)?.element_type() {
+        ElementType::F32 => run_as::<f32>(args, live, before),
+        ElementType::F16 => run_as::<f16>(args, live, before),
+        ElementType::U8 => run_as::<u8>(args, live, before),
+        ElementType::I8 => run_as::<i8>(args, live, before),
+    }
+}
+
+fn run_as<T: Element>(args: &UpdatesArgs, live: &LiveArgs, before: Before) -> Result<Before> {
     let session = Session::<T>::open(&args.session, live)?;
     let amounts = Amounts {
         idle: Duration::from_secs_f64(args.idle_seconds),

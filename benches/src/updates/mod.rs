@@ -3,4 +3,4 @@
 mod command;
 mod run;
 
-pub use command::{UpdatesArgs, run};
+pub use command::{UpdatesArgs, measure_arm, run};

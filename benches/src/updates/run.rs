@@ -99,7 +99,7 @@ mod tests {
         let elements: Vec<u8> = (0..240).map(|i| (i * 7 % 251) as u8).collect();
         let (base, queries) = (Matrix::from_rows(&elements, 2), Matrix::from_rows(&[3u8, 77, 140, 9], 2));
         let index = FakeIndex::hiding(hidden);
-        let asked = Asked { queries: &queries, k: 5, options: SearchOptions::default(), clients: 2 };
+        let asked = Asked::saturating(&queries, 5, SearchOptions::default(), 2);
         let bench = Bench { target: &index, base: &base, asked, update_clients: 3 };
         let fill: Vec<Change> =
             (0..100).filter(|row| !lost.contains(row)).map(|row| Change::Insert { tag: row, row }).collect();

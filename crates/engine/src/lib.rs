@@ -13,8 +13,7 @@
 //! let place = tempfile::tempdir()?;
 //! let dir = place.path().join("spiral.index");
 //! let options = BuildOptions { degree: 16, build_list: 32, pq_bytes: 3, ..BuildOptions::default() };
-//! let report = build_from_rows(&rows, &dir, &options, &Silent)?;
-//! assert_eq!(report.rows, 1000);
+//! assert_eq!(build_from_rows(&rows, &dir, &options, &Silent)?.rows, 1000);
 //!
 //! let index = Index::open(&dir, OpenOptions::default())?;
 //! let result = index.search(rows.row(250), 10, &SearchOptions::default())?;
@@ -59,7 +58,8 @@ pub use check::{IndexCheck, check_index};
 pub use device::{DeviceFigures, DeviceLoad, measure_device, process_cpu};
 pub use error::OpenError;
 pub use gleann_lios::{
-    BudgetKind, CoreTotals, LiosOptions, Statistic, TunerOptions, TunerState, Utilisation,
+    BudgetKind, CoreTotals, FloorOptions, LiosOptions, Statistic, TracePoint, TunerOptions, TunerState,
+    Utilisation,
 };
 pub use gleann_search::{
     Entry, Expansion, Hit, OptionsError, QueryStats, SearchError, SearchKind, SearchOptions, Stop, Width,

@@ -142,6 +142,12 @@ impl Index {
         self.shared().generation().any_updates().map(AnyUpdates::stats)
     }
 
+    /// How the tuner has judged its latest intervals, the oldest first: the live form of LIOS Figure 8. Empty where searching
+    /// cores do not work on updates, or always use the same share of their stalls. Times are of the engine's clock.
+    pub fn tuner_trace(&self) -> Vec<gleann_lios::TracePoint> {
+        self.shared().generation().any_updates().map(AnyUpdates::tuner_trace).unwrap_or_default()
+    }
+
     /// What updates have made of the graph on disk, as the last checkpoint has left it: how full lists are, which neighbours
     /// share a page, whom no way leads to. Reads the whole index once; searches and updates go on meanwhile.
     ///

@@ -8,8 +8,8 @@
 mod support;
 
 use gleann::{
-    Backend, Delete, Durability, Index, Metric, OpenOptions, SearchOptions, UpdateOptions, Upsert,
-    check_index, make_live,
+    Backend, Delete, Durability, Index, LiosOptions, Metric, OpenOptions, SearchOptions, UpdateOptions,
+    Upsert, Utilisation, check_index, make_live,
 };
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -25,8 +25,19 @@ const DIM: usize = 12;
 /// Keys that are put and deleted, beyond those of the build.
 const KEYS: u64 = 400;
 
-fn options() -> OpenOptions {
+/// How a child updates.
+#[derive(Clone, Copy)]
+struct How {
+    backend: Backend,
+    /// On the searching core, in the stalls of searches, with no thread for updates.
+    in_stalls: bool,
+}
+
+fn options(how: How) -> OpenOptions {
+    let lios = LiosOptions { utilisation: Utilisation::Fixed(1.0), ..LiosOptions::new(0.05) };
     let updates = UpdateOptions {
+        threads: usize::from(!how.in_stalls),
+        lios: how.in_stalls.then_some(lios),
         durability: Durability::Group(Duration::from_millis(1)),
         memory: 1 << 16,
         buffer_vectors: 100,
@@ -41,9 +52,22 @@ fn vector(key: u64, version: u64) -> Vec<f32> {
     clustered::<f32>(1, DIM, key * 1_000_003 + version).row(0).to_vec()
 }
 
-/// Updates until it is killed. Versions go on from `start`.
-fn update(dir: &Path, start: u64) {
-    let index = Index::open(dir, options()).unwrap();
+/// Updates until it is killed, beside searches if it does so in their stalls. Versions go on from `start`.
+fn update(dir: &Path, start: u64, how: How) {
+    let index = Index::open(dir, options(how)).unwrap();
+    std::thread::scope(|scope| {
+        if how.in_stalls {
+            scope.spawn(|| {
+                for number in 0.. {
+                    index.search(&vector(number, 0), 5, &SearchOptions::default()).unwrap();
+                }
+            });
+        }
+        change(&index, start);
+    });
+}
+
+fn change(index: &Index, start: u64) {
     let mut out = std::io::stdout().lock();
     for number in start.. {
         let key = ROWS as u64 + number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % KEYS;
@@ -113,8 +137,8 @@ fn take(state: &mut State, said: &[String]) -> Option<(u64, Option<u64>)> {
     open
 }
 
-fn check(dir: &Path, state: &mut State, open: Option<(u64, Option<u64>)>) {
-    let index = Index::open(dir, options()).unwrap();
+fn check(dir: &Path, state: &mut State, open: Option<(u64, Option<u64>)>, how: How) {
+    let index = Index::open(dir, options(how)).unwrap();
     if let Some((key, version)) = open {
         let there = index.get::<f32>(key).unwrap();
         if there == version.map(|version| vector(key, version)) {
@@ -140,14 +164,14 @@ fn check(dir: &Path, state: &mut State, open: Option<(u64, Option<u64>)>) {
 /// Held by the one test that runs: a process that is being started has the locks of its parent until it has become itself.
 static ALONE: Mutex<()> = Mutex::new(());
 
-fn kill_again_and_again(name: &str, backend: Backend, rounds: usize) {
+fn kill_again_and_again(name: &str, how: How, rounds: usize) {
     if let Ok(mark) = std::env::var(MARK) {
         let (start, dir) = mark.split_once(':').unwrap();
-        return update(Path::new(dir), start.parse().unwrap());
+        return update(Path::new(dir), start.parse().unwrap(), how);
     }
     let _alone = ALONE.lock();
     let index = built::<f32>(Metric::L2, ROWS, DIM);
-    make_live(&index.path(), backend).unwrap();
+    make_live(&index.path(), how.backend).unwrap();
     let mut state = State::new();
     let mut start = 0;
     for round in 0..rounds {
@@ -156,9 +180,9 @@ fn kill_again_and_again(name: &str, backend: Backend, rounds: usize) {
         assert!(said.len() >= lines, "the child ended by itself after {} lines", said.len());
         let open = take(&mut state, &said);
         start += said.len() as u64;
-        check(&index.path(), &mut state, open);
+        check(&index.path(), &mut state, open, how);
     }
-    let opened = Index::open(index.path(), options()).unwrap();
+    let opened = Index::open(index.path(), options(how)).unwrap();
     let (&key, _) = state.iter().find(|(_, version)| version.is_some()).unwrap();
     assert_eq!(opened.upsert(key, &vector(key, 0)).unwrap(), Upsert::Replaced);
     assert_eq!(opened.delete(key).unwrap(), Delete::Deleted);
@@ -171,10 +195,30 @@ fn rounds() -> usize {
 
 #[test]
 fn what_odin_acknowledged_survives_kills() {
-    kill_again_and_again("what_odin_acknowledged_survives_kills", Backend::Odin, rounds());
+    kill_again_and_again(
+        "what_odin_acknowledged_survives_kills",
+        How { backend: Backend::Odin, in_stalls: false },
+        rounds(),
+    );
 }
 
 #[test]
 fn what_fresh_acknowledged_survives_kills() {
-    kill_again_and_again("what_fresh_acknowledged_survives_kills", Backend::Fresh, rounds());
+    kill_again_and_again(
+        "what_fresh_acknowledged_survives_kills",
+        How { backend: Backend::Fresh, in_stalls: false },
+        rounds(),
+    );
+}
+
+#[test]
+fn what_odin_acknowledged_in_stalls_survives_kills() {
+    let how = How { backend: Backend::Odin, in_stalls: true };
+    kill_again_and_again("what_odin_acknowledged_in_stalls_survives_kills", how, rounds());
+}
+
+#[test]
+fn what_fresh_acknowledged_in_stalls_survives_kills() {
+    let how = How { backend: Backend::Fresh, in_stalls: true };
+    kill_again_and_again("what_fresh_acknowledged_in_stalls_survives_kills", how, rounds());
 }

@@ -47,8 +47,8 @@ fn options(budget: BudgetKind, share: f32) -> LiosOptions {
 }
 
 impl Bench {
-    fn new(options: LiosOptions) -> Self {
-        let lios = Lios::new(options).expect("valid options");
+    fn new(options: &LiosOptions) -> Self {
+        let lios = Lios::new(*options).expect("valid options");
         let core = lios.core();
         Self { clock: Rc::new(Cell::new(MICRO)), lios, queue: Queue::new(1024), core, finished: 0 }
     }
@@ -86,7 +86,7 @@ impl Bench {
 
 #[test]
 fn a_bounded_slice_is_as_long_as_the_estimate_and_an_unfinished_task_goes_back() {
-    let mut bench = Bench::new(options(BudgetKind::Bounded, 1.0));
+    let mut bench = Bench::new(&options(BudgetKind::Bounded, 1.0));
     bench.know(100 * MICRO);
     bench.push(250);
     assert_eq!(bench.stall(2, 100 * MICRO).slices, 0, "no estimate, no slice");
@@ -109,7 +109,7 @@ fn a_bounded_slice_is_as_long_as_the_estimate_and_an_unfinished_task_goes_back()
 
 #[test]
 fn utilisation_shortens_the_slice_and_the_stall_is_measured_to_its_end() {
-    let mut bench = Bench::new(options(BudgetKind::Bounded, 0.5));
+    let mut bench = Bench::new(&options(BudgetKind::Bounded, 0.5));
     bench.know(100 * MICRO);
     bench.push(1000);
     let report = bench.stall(1, 120 * MICRO);
@@ -119,7 +119,7 @@ fn utilisation_shortens_the_slice_and_the_stall_is_measured_to_its_end() {
 
 #[test]
 fn several_small_tasks_share_a_stall() {
-    let mut bench = Bench::new(options(BudgetKind::Bounded, 1.0));
+    let mut bench = Bench::new(&options(BudgetKind::Bounded, 1.0));
     bench.know(100 * MICRO);
     (0..20).for_each(|_| bench.push(10));
     let report = bench.stall(1, 100 * MICRO);
@@ -129,7 +129,7 @@ fn several_small_tasks_share_a_stall() {
 
 #[test]
 fn each_number_of_reads_has_its_own_budget() {
-    let mut bench = Bench::new(options(BudgetKind::Bounded, 1.0));
+    let mut bench = Bench::new(&options(BudgetKind::Bounded, 1.0));
     for _ in 0..32 {
         bench.stall(1, 50 * MICRO);
         bench.stall(4, 100 * MICRO);
@@ -141,7 +141,7 @@ fn each_number_of_reads_has_its_own_budget() {
 
 #[test]
 fn on_arrival_ends_with_the_stall() {
-    let mut bench = Bench::new(options(BudgetKind::OnArrival, 1.0));
+    let mut bench = Bench::new(&options(BudgetKind::OnArrival, 1.0));
     bench.push(1000);
     for idle in [37, 212, 1] {
         let report = bench.stall(1, idle * MICRO);
@@ -151,7 +151,7 @@ fn on_arrival_ends_with_the_stall() {
 
 #[test]
 fn a_share_of_stalls_is_spread_evenly() {
-    let mut bench = Bench::new(options(BudgetKind::OnArrival, 0.25));
+    let mut bench = Bench::new(&options(BudgetKind::OnArrival, 0.25));
     bench.push(10_000);
     let slices: Vec<u32> = (0..12).map(|_| bench.stall(1, 10 * MICRO).slices).collect();
     assert_eq!(slices, [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1]);
@@ -159,7 +159,7 @@ fn a_share_of_stalls_is_spread_evenly() {
 
 #[test]
 fn naive_work_is_never_told_to_stop() {
-    let mut bench = Bench::new(options(BudgetKind::Unbounded, 1.0));
+    let mut bench = Bench::new(&options(BudgetKind::Unbounded, 1.0));
     bench.push(5_000);
     bench.push(5_000);
     let report = bench.stall(1, 100 * MICRO);
@@ -175,7 +175,7 @@ fn naive_work_is_never_told_to_stop() {
 
 #[test]
 fn a_fixed_budget_knows_nothing_of_stalls() {
-    let mut bench = Bench::new(options(BudgetKind::Fixed(Duration::from_micros(80)), 0.5));
+    let mut bench = Bench::new(&options(BudgetKind::Fixed(Duration::from_micros(80)), 0.5));
     bench.push(1000);
     let reports = [10, 200].map(|idle| bench.stall(1, idle * MICRO));
     assert_eq!(reports.map(|report| report.slice_ns), [40 * MICRO, 40 * MICRO]);
@@ -184,7 +184,7 @@ fn a_fixed_budget_knows_nothing_of_stalls() {
 
 #[test]
 fn sparse_stalls_carry_work_every_so_often() {
-    let mut bench = Bench::new(LiosOptions {
+    let mut bench = Bench::new(&LiosOptions {
         bucketing: Bucketing::Sparse { every: 4 },
         ..options(BudgetKind::Bounded, 1.0)
     });
@@ -197,7 +197,7 @@ fn sparse_stalls_carry_work_every_so_often() {
 #[test]
 fn without_utilisation_or_work_stalls_are_only_measured() {
     for (share, work) in [(0.0, 100), (1.0, 0)] {
-        let mut bench = Bench::new(options(BudgetKind::OnArrival, share));
+        let mut bench = Bench::new(&options(BudgetKind::OnArrival, share));
         (0..work).take(1).for_each(|_| bench.push(work));
         let report = bench.stall(1, 100 * MICRO);
         assert_eq!(report, StallReport::default());
@@ -209,7 +209,7 @@ fn without_utilisation_or_work_stalls_are_only_measured() {
 
 #[test]
 fn a_stall_goes_on_after_a_wait_that_brought_nothing_and_may_end_without_a_read() {
-    let mut bench = Bench::new(options(BudgetKind::Fixed(Duration::from_micros(80)), 1.0));
+    let mut bench = Bench::new(&options(BudgetKind::Fixed(Duration::from_micros(80)), 1.0));
     bench.push(1000);
     let clock = Rc::clone(&bench.clock);
     let begin = clock.get();
@@ -228,7 +228,7 @@ fn a_stall_goes_on_after_a_wait_that_brought_nothing_and_may_end_without_a_read(
 #[test]
 fn the_expected_overrun_is_the_one_that_was_asked_for() {
     for theta in [0.01, 0.05, 0.2] {
-        let mut bench = Bench::new(LiosOptions { theta, ..options(BudgetKind::Bounded, 1.0) });
+        let mut bench = Bench::new(&LiosOptions { theta, ..options(BudgetKind::Bounded, 1.0) });
         let mut rng = rand_pcg::Pcg64::seed_from_u64(5);
         bench.push(u32::MAX);
         for _ in 0..20_000 {
@@ -247,7 +247,7 @@ fn the_expected_overrun_is_the_one_that_was_asked_for() {
 #[test]
 fn without_stalls_the_floor_drains_the_queue() {
     let floor = FloorOptions { share: 0.1, ..FloorOptions::default() };
-    let mut bench = Bench::new(LiosOptions { floor, ..options(BudgetKind::Bounded, 1.0) });
+    let mut bench = Bench::new(&LiosOptions { floor, ..options(BudgetKind::Bounded, 1.0) });
     (0..100).for_each(|_| bench.push(100));
     let clock = Rc::clone(&bench.clock);
     let mut queries = 0;
@@ -264,7 +264,7 @@ fn without_stalls_the_floor_drains_the_queue() {
 #[test]
 fn a_setting_that_lets_nothing_run_is_judged_all_the_same() {
     let tuned = Utilisation::Tuned(TunerOptions::default());
-    let mut bench = Bench::new(LiosOptions { utilisation: tuned, ..options(BudgetKind::Bounded, 0.0) });
+    let mut bench = Bench::new(&LiosOptions { utilisation: tuned, ..options(BudgetKind::Bounded, 0.0) });
     bench.push(u32::MAX);
     while bench.lios.tuner().utilisation() < 1.0 {
         // Half of the estimate is not worth a slice; all of it is.
@@ -278,7 +278,7 @@ fn a_setting_that_lets_nothing_run_is_judged_all_the_same() {
 
 #[test]
 fn a_core_without_searches_works_until_it_is_called() {
-    let mut bench = Bench::new(options(BudgetKind::Bounded, 0.0));
+    let mut bench = Bench::new(&options(BudgetKind::Bounded, 0.0));
     (0..3).for_each(|_| bench.push(100));
     let clock = Rc::clone(&bench.clock);
     let call = clock.get() + 250 * MICRO;
@@ -305,7 +305,7 @@ fn no_update_runs_while_a_baseline_is_recorded() {
         utilisation: Utilisation::Tuned(TunerOptions::default()),
         ..options(BudgetKind::OnArrival, 0.0)
     };
-    let mut bench = Bench::new(options);
+    let mut bench = Bench::new(&options);
     bench.push(1000);
     let clock = Rc::clone(&bench.clock);
     while bench.lios.tuner().is_profiling() {
@@ -324,7 +324,7 @@ fn no_update_runs_while_a_baseline_is_recorded() {
 fn a_core_and_its_tuner_hold_latency_near_the_bound() {
     let theta = 0.05;
     let tuner = TunerOptions::default();
-    let mut bench = Bench::new(LiosOptions {
+    let mut bench = Bench::new(&LiosOptions {
         utilisation: Utilisation::Tuned(tuner),
         ..options(BudgetKind::Bounded, 0.0)
     });

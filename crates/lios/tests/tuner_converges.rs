@@ -96,7 +96,7 @@ fn what_costs_nothing_is_used_in_full() {
     world.run(120);
     let counts = world.tuner.counts();
     assert_eq!((counts.violations, counts.rebaselines, counts.searches_succeeded), (0, 0, 1));
-    assert_eq!(counts.adjustments, 4, "0.9375 to 1 in steps of 0.02");
+    assert_eq!(counts.adjustments, 0, "all of it is tried first");
     assert_eq!(world.steady().last().unwrap().utilisation, 1.0);
 }
 
@@ -112,7 +112,7 @@ fn a_linear_cost_is_met_at_the_bound_and_stays_there() {
     assert_eq!((counts.violations, counts.rebaselines), (0, 0));
     assert!(counts.adjustments <= 3, "no oscillation: {counts:?}");
     let first = world.steady()[0].at_ns - 5 * SECOND;
-    assert!(first <= 8 * SECOND, "steady after recording and four probes, not after {first}");
+    assert!(first <= 9 * SECOND, "steady after recording and five probes, not after {first}");
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn intervals_without_updates_measure_the_baseline_for_nothing() {
     world.base_ms = |t| if t < 250.0 { 4.0 } else { 5.0 };
     world.run(100);
     assert_eq!(world.tuner.state(), TunerState::BinarySearch, "there is nothing to probe with");
-    assert_eq!(world.tuner.utilisation(), 0.5);
+    assert_eq!(world.tuner.utilisation(), 1.0);
     world.run(200);
     let (share, degradation) = world.settled(110);
     assert!((0.4..=0.5).contains(&share) && degradation <= THETA);

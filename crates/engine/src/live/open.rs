@@ -116,6 +116,7 @@ impl<T: Element> LiveOpening<T> {
         let Self { live, options, cache, board } = self;
         let lios = options
             .lios
+            .as_ref()
             .map(|lios| Lios::new(with_others(lios, options.threads)))
             .transpose()
             .map_err(|error| failed(&error))?;
@@ -198,12 +199,12 @@ impl<T: Element> Prepared<T> {
 }
 
 /// The options, which know whether updates have threads of their own as well.
-fn with_others(lios: LiosOptions, threads: usize) -> LiosOptions {
+fn with_others(lios: &LiosOptions, threads: usize) -> LiosOptions {
     let utilisation = match lios.utilisation {
         Utilisation::Tuned(tuner) => Utilisation::Tuned(TunerOptions { alone: threads == 0, ..tuner }),
         fixed @ Utilisation::Fixed(_) => fixed,
     };
-    LiosOptions { utilisation, ..lios }
+    LiosOptions { utilisation, ..*lios }
 }
 
 fn failed(cause: &dyn std::fmt::Display) -> OpenError {

@@ -7,7 +7,7 @@ use crate::live::compact::compact;
 use crate::live::stats::{LiosStats, LiveStats, UpdateCpu};
 use crate::live::worker::{Job, Keeper, Reply};
 use crate::shared::Shared;
-use gleann_lios::{Lios, Queue};
+use gleann_lios::{Lios, Queue, TracePoint};
 use gleann_storage::{OsVolume, Volume};
 use gleann_update::{Delete, Insert, Inserted, Live, Outcome, Rewrite, Survey, UpdateError, Upsert};
 use gleann_vector::{Element, check_finite};
@@ -39,6 +39,8 @@ pub(crate) trait AnyUpdates: Send + Sync {
     /// Number of vectors, if there is no graph of them yet.
     fn unbuilt(&self) -> Option<u64>;
     fn stats(&self) -> LiveStats;
+    /// The latest intervals of the tuner, if there is one.
+    fn tuner_trace(&self) -> Vec<TracePoint>;
     fn survey(&self) -> Result<Survey, UpdateError>;
     /// Keeps why work in the background could not be done.
     fn note_failure(&self, failure: String);
@@ -177,6 +179,10 @@ impl<T: Element> AnyUpdates for Updates<T> {
             queued: self.jobs.depth() as u64,
             failure: self.keeper.as_ref().and_then(|keeper| keeper.failure.lock().clone()),
         }
+    }
+
+    fn tuner_trace(&self) -> Vec<TracePoint> {
+        self.lios.as_ref().map(|lios| lios.tuner().trace()).unwrap_or_default()
     }
 
     fn survey(&self) -> Result<Survey, UpdateError> {

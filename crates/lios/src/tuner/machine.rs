@@ -32,6 +32,8 @@ pub struct Tuner {
     baseline: Option<Latency>,
     baseline_at_ns: u64,
     search: BinarySearch,
+    /// What the next search tries first: the share that was used last.
+    guess: Option<f32>,
     pace: Pace,
     retry_at_ns: u64,
     retry_ns: u64,
@@ -52,7 +54,8 @@ impl Tuner {
             interval: Interval::default(),
             baseline: None,
             baseline_at_ns: 0,
-            search: BinarySearch::new(),
+            search: BinarySearch::new(None),
+            guess: Some(options.first_probe),
             pace: Pace::new(0.0),
             retry_at_ns: 0,
             retry_ns: nanos(options.retry),
@@ -181,6 +184,9 @@ impl Tuner {
     }
 
     fn enter(&mut self, state: TunerState, utilisation: f32) {
+        if state == TunerState::Rebaseline && self.state == TunerState::Steady {
+            self.guess = Some(self.pace.utilisation());
+        }
         self.state = state;
         self.utilisation = utilisation;
     }
@@ -202,7 +208,7 @@ impl Tuner {
     }
 
     fn begin_search(&mut self) {
-        self.search = BinarySearch::new();
+        self.search = BinarySearch::new(self.guess);
         self.enter(TunerState::BinarySearch, self.search.probe());
     }
 
@@ -221,6 +227,7 @@ impl Tuner {
             }
             Found::Nothing => {
                 self.counts.searches_failed += 1;
+                self.guess = None;
                 self.retry_at_ns = seen.at_ns.saturating_add(self.retry_ns);
                 self.retry_ns = self.retry_ns.saturating_mul(2).min(nanos(self.options.longest_retry));
                 self.enter(TunerState::Off, 0.0);

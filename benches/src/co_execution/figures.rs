@@ -1,0 +1,187 @@
+//! Pictures in the style of the paper's: bars (its Figures 2, 3, 9 to 11), distributions (5 to 7), a trace of the tuner (8).
+
+use super::line::Line;
+use super::measure::Measure;
+use super::study::{Figure, Study};
+use crate::live::Histogram;
+use crate::plot::{
+    Axis, BarChart, BarGroup, Chart, Line as Curve, Point, Sheet, number, write_bars, write_sheet,
+};
+use anyhow::Result;
+use std::path::{Path, PathBuf};
+
+/// Draws what the study asks for; returns the files.
+///
+/// # Errors
+/// A file cannot be written.
+pub fn draw(study: &Study, lines: &[Line], folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for figure in &study.figures {
+        match figure {
+            Figure::Bars { measure } => files.extend(bars(study, lines, *measure, folder)?),
+            Figure::Distributions => {
+                let charts = [
+                    histograms(lines, "Wait of searches per hop", |row| &row.searches.idle_per_hop),
+                    histograms(lines, "Time of a change, from call to answer", |row| {
+                        &row.updates.update_time
+                    }),
+                ];
+                files.extend(sheet(study, ("distributions", labels(lines)), charts.into(), folder)?);
+            }
+            Figure::Quarters => {
+                let named = ["first quarter", "second", "third", "fourth", "all of it"].map(str::to_owned);
+                files.extend(sheet(study, ("quarters", named.into()), quarters(lines), folder)?);
+            }
+            Figure::Trace => {
+                let traced: Vec<&Line> = lines.iter().filter(|line| !line.trace().is_empty()).collect();
+                let named = traced.iter().map(|line| label(line)).collect();
+                files.extend(sheet(study, ("trace", named), trace(&traced), folder)?);
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// Bars by case and arm, a picture a phase, with the paper's as outlines.
+fn bars(study: &Study, lines: &[Line], measure: Measure, folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut series: Vec<String> = Vec::new();
+    for arm in study.cases.iter().flat_map(|case| &case.arms) {
+        if !series.contains(&arm.name) {
+            series.push(arm.name.clone());
+        }
+    }
+    let mut files = Vec::new();
+    for phase in &study.phases {
+        let groups = study.cases.iter().map(|case| {
+            let of = |arm: &String| {
+                let here = |line: &&Line| {
+                    line.place.case == case.name && line.place.arm == *arm && line.place.phase == *phase
+                };
+                let line = lines.iter().find(here)?;
+                Some((line.value(measure), study.paper(&line.place, measure)))
+            };
+            let (values, paper) = series.iter().map(|arm| of(arm).unwrap_or_default()).unzip();
+            BarGroup { label: case.name.clone(), values, paper }
+        });
+        let groups: Vec<BarGroup> = groups.collect();
+        if groups.iter().all(|group| group.values.iter().all(Option::is_none)) {
+            continue;
+        }
+        let outlined = groups.iter().any(|group| group.paper.iter().any(Option::is_some));
+        let legend = if outlined { "; outlines: the paper's" } else { "" };
+        let chart = BarChart {
+            title: format!("{}, {phase}{legend}", study.title),
+            y_title: measure.title().to_owned(),
+            series: series.clone(),
+            groups,
+        };
+        let name: String = measure.title().chars().filter(char::is_ascii_alphanumeric).collect();
+        let path = folder.join(format!("{}-{}-{phase}.svg", study.id, name.to_lowercase()));
+        write_bars(&chart, &path)?;
+        files.push(path);
+    }
+    Ok(files)
+}
+
+fn label(line: &Line) -> String {
+    format!("{}, {}, {}", line.place.case, line.place.arm, line.place.phase)
+}
+
+fn labels(lines: &[Line]) -> Vec<String> {
+    lines.iter().map(label).collect()
+}
+
+/// A distribution for every line that has one.
+fn histograms(lines: &[Line], title: &str, of: fn(&crate::live::LiveRow) -> &Histogram) -> Chart {
+    let curves = lines.iter().enumerate().filter_map(|(series, line)| {
+        let points = points(of(line.measured()?), &label(line));
+        (!points.is_empty()).then_some(Curve { series, dashed: false, points })
+    });
+    chart((title.to_owned(), "share of all, %", "microseconds, as a power of 2"), curves.collect())
+}
+
+fn points(histogram: &Histogram, label: &str) -> Vec<Point> {
+    let point = |(us, share): (f64, f64)| Point {
+        x: us.log2(),
+        y: 100.0 * share,
+        tip: format!("{label}\n{} µs\n{} %", number(us), number(100.0 * share)),
+    };
+    histogram.shares().into_iter().map(point).collect()
+}
+
+/// For every line a chart of its quarters and the whole.
+fn quarters(lines: &[Line]) -> Vec<Chart> {
+    let charts = lines.iter().filter_map(|line| {
+        let searches = &line.measured()?.searches;
+        let all = searches.idle_per_hop_quarters.iter().chain([&searches.idle_per_hop]);
+        let curves = all.enumerate().map(|(series, histogram)| Curve {
+            series,
+            dashed: series == 4,
+            points: points(histogram, &label(line)),
+        });
+        let curves: Vec<Curve> = curves.filter(|curve| !curve.points.is_empty()).collect();
+        let title = format!("Wait per hop: {}", label(line));
+        (!curves.is_empty())
+            .then(|| chart((title, "share of all, %", "microseconds, as a power of 2"), curves))
+    });
+    charts.collect()
+}
+
+/// The share of the budgets, and the growth of latency, over time.
+fn trace(lines: &[&Line]) -> Vec<Chart> {
+    let curve = |value: fn(&gleann_sim::TracePart) -> f64| {
+        let curves = lines.iter().enumerate().map(|(series, line)| {
+            let points = line.trace().iter().map(|part| Point {
+                x: part.at,
+                y: value(part),
+                tip: format!(
+                    "{}\nsecond {:.1}, {}\n{}",
+                    label(line),
+                    part.at,
+                    part.state,
+                    number(value(part))
+                ),
+            });
+            Curve { series, dashed: false, points: points.collect() }
+        });
+        curves.collect::<Vec<_>>()
+    };
+    vec![
+        chart(
+            ("Utilisation of the budgets".to_owned(), "%", "seconds"),
+            curve(|part| 100.0 * f64::from(part.utilisation)),
+        ),
+        chart(
+            ("Latency above its baseline".to_owned(), "%", "seconds"),
+            curve(|part| 100.0 * part.degradation),
+        ),
+    ]
+}
+
+fn sheet(
+    study: &Study,
+    (name, labels): (&str, Vec<String>),
+    charts: Vec<Chart>,
+    folder: &Path,
+) -> Result<Option<PathBuf>> {
+    let charts: Vec<Chart> = charts.into_iter().filter(|chart| !chart.lines.is_empty()).collect();
+    if charts.is_empty() {
+        return Ok(None);
+    }
+    let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+    let path = folder.join(format!("{}-{name}.svg", study.id));
+    write_sheet(Sheet { title: &study.title, shared: "", labels: &labels, charts: &charts }, &path)?;
+    Ok(Some(path))
+}
+
+fn chart((title, y_title, x_title): (String, &str, &str), lines: Vec<Curve>) -> Chart {
+    let values = |of: fn(&Point) -> f64| lines.iter().flat_map(move |line| line.points.iter().map(of));
+    Chart {
+        title,
+        y_title: y_title.to_owned(),
+        x_title: x_title.to_owned(),
+        x: Axis::linear(values(|point| point.x), 10),
+        y: Axis::linear(values(|point| point.y).chain([0.0]), 6),
+        lines,
+    }
+}
