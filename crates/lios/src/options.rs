@@ -80,10 +80,10 @@ pub struct TunerOptions {
     /// that was none, at most so many. 8: with noise it violates the bound in a tenth of the intervals and uses five
     /// sixths of what would be feasible without; 1, as published, violates it in a quarter (`docs/design/lios.md`).
     pub most_patience: u32,
-    /// What the first search for a share tries first. 1: a bounded budget holds overruns within θ already, so that all of it is
-    /// feasible unless caches or the device object, and then one interval tells. 0.5 is what is published; a search after that
-    /// tries the share that was used before.
-    pub first_probe: f32,
+    /// What the first search for a share tries first; a search after that tries the share that was used before. 1: a bounded
+    /// budget holds overruns within θ already, so that all of it is feasible unless caches or the device object, and then one
+    /// interval tells where about the bound is. None: every search goes by halves from the beginning, as published.
+    pub first_probe: Option<f32>,
     /// Where the binary search ends. 1/16: four probes; steps up do the rest.
     pub resolution: f32,
     /// Violations in a row that mean that the baseline no longer holds. 3 (LIOS §4.4, step 4).
@@ -113,7 +113,7 @@ impl Default for TunerOptions {
             step: 0.02,
             band: 0.1,
             most_patience: 8,
-            first_probe: 1.0,
+            first_probe: Some(1.0),
             resolution: 1.0 / 16.0,
             violations: 3,
             refresh: Duration::from_secs(60),
@@ -220,8 +220,9 @@ impl LiosOptions {
 
 impl TunerOptions {
     fn validate(&self) -> Result<(), BadOption> {
-        let steps = [("step", self.step), ("first_probe", self.first_probe), ("resolution", self.resolution)];
-        for (name, share) in steps {
+        let probe = self.first_probe.map(|share| ("first_probe", share));
+        let steps = [("step", self.step), ("resolution", self.resolution)];
+        for (name, share) in steps.into_iter().chain(probe) {
             require((name, share), share > 0.0 && share <= 1.0, "a share above 0, at most 1")?;
         }
         require(("band", self.band), (0.0..1.0).contains(&self.band), "a share from 0 to below 1")?;

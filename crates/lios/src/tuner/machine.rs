@@ -55,7 +55,7 @@ impl Tuner {
             baseline: None,
             baseline_at_ns: 0,
             search: BinarySearch::new(None),
-            guess: Some(options.first_probe),
+            guess: options.first_probe,
             pace: Pace::new(0.0),
             retry_at_ns: 0,
             retry_ns: nanos(options.retry),
@@ -185,7 +185,7 @@ impl Tuner {
 
     fn enter(&mut self, state: TunerState, utilisation: f32) {
         if state == TunerState::Rebaseline && self.state == TunerState::Steady {
-            self.guess = Some(self.pace.utilisation());
+            self.guess = self.options.first_probe.map(|_| self.pace.utilisation());
         }
         self.state = state;
         self.utilisation = utilisation;
@@ -213,11 +213,11 @@ impl Tuner {
     }
 
     fn probed(&mut self, seen: &Observation) {
-        let feasible = self.of_theta(seen.latency) <= 1.0;
-        if feasible && !seen.is_proof() {
+        let of_theta = self.of_theta(seen.latency);
+        if of_theta <= 1.0 && !seen.is_proof() {
             return;
         }
-        match self.search.tried(feasible, self.options.resolution) {
+        match self.search.tried(of_theta, self.options.resolution) {
             Found::Probe(utilisation) => self.enter(TunerState::BinarySearch, utilisation),
             Found::Feasible(utilisation) => {
                 self.counts.searches_succeeded += 1;

@@ -11,33 +11,56 @@ pub(super) enum Found {
     Nothing,
 }
 
+/// How far below the bound a linear guess aims, as a share of it: what is exactly at the bound is above it half of the time.
+const SHORT_OF_THE_BOUND: f64 = 0.95;
+
 /// Between which settings the largest feasible one is: `low` is feasible (or 0), `high` is not (or 1).
 ///
-/// A guess is tried first. If it is feasible the search is over: the steady state goes on from there. If it is not, it has
-/// halved nothing, and cost one probe.
+/// Guesses are tried first: one that is handed in, and if it violates the bound, the setting at which a linear cost would meet
+/// it. A guess that is feasible ends the search, and the steady state goes on from there; one that is not takes what is above
+/// it from the search.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BinarySearch {
     low: f32,
     high: f32,
-    guess: Option<f32>,
+    guess: Option<Guess>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Guess {
+    Given(f32),
+    Linear(f32),
+}
+
+impl Guess {
+    fn setting(self) -> f32 {
+        match self {
+            Guess::Given(setting) | Guess::Linear(setting) => setting,
+        }
+    }
 }
 
 impl BinarySearch {
     /// A search that tries `guess` first, if there is one above 0.
     pub(super) fn new(guess: Option<f32>) -> Self {
-        Self { low: 0.0, high: 1.0, guess: guess.filter(|&guess| guess > 0.0) }
+        Self { low: 0.0, high: 1.0, guess: guess.filter(|&guess| guess > 0.0).map(Guess::Given) }
     }
 
     /// The setting to try.
     pub(super) fn probe(&self) -> f32 {
-        self.guess.unwrap_or_else(|| self.low.midpoint(self.high))
+        self.guess.map_or_else(|| self.low.midpoint(self.high), Guess::setting)
     }
 
-    /// The probe was tried.
-    pub(super) fn tried(&mut self, feasible: bool, resolution: f32) -> Found {
-        let probe = self.probe();
-        if self.guess.take().is_some() && feasible {
-            return Found::Feasible(probe);
+    /// The probe was tried, and came to this degradation in shares of θ: above 1 it is not feasible.
+    pub(super) fn tried(&mut self, of_theta: f64, resolution: f32) -> Found {
+        let (probe, feasible) = (self.probe(), of_theta <= 1.0);
+        match self.guess.take() {
+            Some(_) if feasible => return Found::Feasible(probe),
+            Some(Guess::Given(_)) => {
+                let linear = (SHORT_OF_THE_BOUND * f64::from(probe) / of_theta) as f32;
+                self.guess = (linear >= resolution).then_some(Guess::Linear(linear));
+            }
+            _ => {}
         }
         if feasible {
             self.low = probe;
@@ -45,7 +68,7 @@ impl BinarySearch {
             self.high = probe;
         }
         assert!(self.low < self.high, "what is feasible is below what is not");
-        if self.high - self.low > resolution {
+        if self.guess.is_some() || self.high - self.low > resolution {
             return Found::Probe(self.probe());
         }
         if self.low > 0.0 { Found::Feasible(self.low) } else { Found::Nothing }
@@ -62,7 +85,7 @@ mod tests {
             let mut search = BinarySearch::new(None);
             let mut probes = 1;
             let found = loop {
-                match search.tried(search.probe() <= limit, 1.0 / 16.0) {
+                match search.tried(if search.probe() <= limit { 0.9 } else { 1.1 }, 1.0 / 16.0) {
                     Found::Probe(_) => probes += 1,
                     found => break found,
                 }
@@ -74,13 +97,25 @@ mod tests {
             }
         }
     }
+
     #[test]
-    fn a_guess_is_taken_where_it_is_feasible_and_costs_a_probe_where_it_is_not() {
-        assert_eq!(BinarySearch::new(Some(0.8)).tried(true, 1.0 / 16.0), Found::Feasible(0.8));
+    fn a_guess_is_taken_where_it_is_feasible_and_leads_to_another_where_it_is_not() {
+        let tried = |search: &mut BinarySearch, of_theta: f64| search.tried(of_theta, 1.0 / 16.0);
+        assert_eq!(tried(&mut BinarySearch::new(Some(0.8)), 1.0), Found::Feasible(0.8));
         let mut search = BinarySearch::new(Some(1.0));
-        assert_eq!(search.tried(false, 1.0 / 16.0), Found::Probe(0.5));
+        assert_eq!(tried(&mut search, 2.0), Found::Probe(0.475));
+        assert_eq!(tried(&mut search, 0.95), Found::Feasible(0.475));
+        // A cost that jumps: below the second guess it is searched for by halves.
+        let mut search = BinarySearch::new(Some(1.0));
+        assert_eq!(tried(&mut search, 1.9), Found::Probe(0.5));
+        assert_eq!(tried(&mut search, 1.8), Found::Probe(0.25));
+        assert_eq!(tried(&mut search, 0.1), Found::Probe(0.375));
         let mut search = BinarySearch::new(Some(0.04));
-        assert_eq!(search.tried(false, 1.0 / 16.0), Found::Nothing);
+        assert_eq!(
+            tried(&mut search, 4.0),
+            Found::Nothing,
+            "what is too small to look for is not guessed either"
+        );
         assert_eq!(BinarySearch::new(Some(0.0)).probe(), 0.5);
     }
 }
