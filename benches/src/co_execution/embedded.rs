@@ -1,7 +1,8 @@
 //! The experiments of the study, compiled in, so that they work from any folder.
 
 use super::study::Study;
-use anyhow::{Result, bail};
+use crate::reproduce::choose;
+use anyhow::Result;
 
 /// What stands for all of them.
 const ALL: &str = "lios-all";
@@ -40,11 +41,7 @@ embedded!(
 /// # Errors
 /// There is none of that name; the message names those there are.
 pub fn find(id: &str) -> Result<Vec<Study>> {
-    let chosen: Vec<&(&str, &str)> = EMBEDDED.iter().filter(|(known, _)| id == ALL || *known == id).collect();
-    if chosen.is_empty() {
-        let known: Vec<&str> = EMBEDDED.iter().map(|(known, _)| *known).collect();
-        bail!("no experiment is named `{id}`; there are {ALL}, {}", known.join(", "));
-    }
+    let chosen = choose(EMBEDDED, ALL, id)?;
     chosen.into_iter().map(|(id, text)| Study::parse(&format!("{id}.toml"), text)).collect()
 }
 

@@ -2,11 +2,9 @@
 
 use super::line::Line;
 use super::measure::Measure;
-use super::study::{Figure, Study};
-use crate::live::Histogram;
-use crate::plot::{
-    Axis, BarChart, BarGroup, Chart, Line as Curve, Point, Sheet, number, write_bars, write_sheet,
-};
+use super::study::{Figure, Place, Study};
+use crate::live::{Histogram, LiveRow, POWERS, SHARE, distribution};
+use crate::plot::{BarChart, BarGroup, Chart, Line as Curve, Point, Sheet, number, write_bars, write_sheet};
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 
@@ -54,11 +52,9 @@ fn bars(study: &Study, lines: &[Line], measure: Measure, folder: &Path) -> Resul
     for phase in &study.phases {
         let groups = study.cases.iter().map(|case| {
             let of = |arm: &String| {
-                let here = |line: &&Line| {
-                    line.place.case == case.name && line.place.arm == *arm && line.place.phase == *phase
-                };
-                let line = lines.iter().find(here)?;
-                Some((line.value(measure), study.paper(&line.place, measure)))
+                let place = Place { case: case.name.clone(), arm: arm.clone(), phase: phase.clone() };
+                let line = lines.iter().find(|line| line.place == place)?;
+                Some((line.value(measure), study.paper(&place, measure)))
             };
             let (values, paper) = series.iter().map(|arm| of(arm).unwrap_or_default()).unzip();
             BarGroup { label: case.name.clone(), values, paper }
@@ -92,21 +88,12 @@ fn labels(lines: &[Line]) -> Vec<String> {
 }
 
 /// A distribution for every line that has one.
-fn histograms(lines: &[Line], title: &str, of: fn(&crate::live::LiveRow) -> &Histogram) -> Chart {
+fn histograms(lines: &[Line], title: &str, of: fn(&LiveRow) -> &Histogram) -> Chart {
     let curves = lines.iter().enumerate().filter_map(|(series, line)| {
-        let points = points(of(line.measured()?), &label(line));
+        let points = distribution(of(line.measured()?), &label(line));
         (!points.is_empty()).then_some(Curve { series, dashed: false, points })
     });
-    chart((title.to_owned(), "share of all, %", "microseconds, as a power of 2"), curves.collect())
-}
-
-fn points(histogram: &Histogram, label: &str) -> Vec<Point> {
-    let point = |(us, share): (f64, f64)| Point {
-        x: us.log2(),
-        y: 100.0 * share,
-        tip: format!("{label}\n{} µs\n{} %", number(us), number(100.0 * share)),
-    };
-    histogram.shares().into_iter().map(point).collect()
+    Chart::linear((title, SHARE, POWERS), curves.collect())
 }
 
 /// For every line a chart of its quarters and the whole.
@@ -117,12 +104,11 @@ fn quarters(lines: &[Line]) -> Vec<Chart> {
         let curves = all.enumerate().map(|(series, histogram)| Curve {
             series,
             dashed: series == 4,
-            points: points(histogram, &label(line)),
+            points: distribution(histogram, &label(line)),
         });
         let curves: Vec<Curve> = curves.filter(|curve| !curve.points.is_empty()).collect();
         let title = format!("Wait per hop: {}", label(line));
-        (!curves.is_empty())
-            .then(|| chart((title, "share of all, %", "microseconds, as a power of 2"), curves))
+        (!curves.is_empty()).then(|| Chart::linear((&title, SHARE, POWERS), curves))
     });
     charts.collect()
 }
@@ -147,14 +133,11 @@ fn trace(lines: &[&Line]) -> Vec<Chart> {
         curves.collect::<Vec<_>>()
     };
     vec![
-        chart(
-            ("Utilisation of the budgets".to_owned(), "%", "seconds"),
+        Chart::linear(
+            ("Utilisation of the budgets", "%", "seconds"),
             curve(|part| 100.0 * f64::from(part.utilisation)),
         ),
-        chart(
-            ("Latency above its baseline".to_owned(), "%", "seconds"),
-            curve(|part| 100.0 * part.degradation),
-        ),
+        Chart::linear(("Latency above its baseline", "%", "seconds"), curve(|part| 100.0 * part.degradation)),
     ]
 }
 
@@ -172,16 +155,4 @@ fn sheet(
     let path = folder.join(format!("{}-{name}.svg", study.id));
     write_sheet(Sheet { title: &study.title, shared: "", labels: &labels, charts: &charts }, &path)?;
     Ok(Some(path))
-}
-
-fn chart((title, y_title, x_title): (String, &str, &str), lines: Vec<Curve>) -> Chart {
-    let values = |of: fn(&Point) -> f64| lines.iter().flat_map(move |line| line.points.iter().map(of));
-    Chart {
-        title,
-        y_title: y_title.to_owned(),
-        x_title: x_title.to_owned(),
-        x: Axis::linear(values(|point| point.x), 10),
-        y: Axis::linear(values(|point| point.y).chain([0.0]), 6),
-        lines,
-    }
 }

@@ -156,3 +156,53 @@ fn first_arm(lines: &[Line], case: &str) -> Vec<LiveRow> {
     });
     rows.flatten().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::co_execution::{figures, report};
+
+    #[test]
+    fn simulated_cases_are_held_against_the_first_arm_told_and_drawn() {
+        let text = r#"
+id = "lios-x"
+title = "X"
+about = "An example."
+measures = ["speedup", "mean"]
+[[case]]
+name = "two"
+simulated = "--threads 2/1 --vectors 300 --idle-seconds 0.2"
+[[case.arm]]
+name = "off"
+flags = ""
+[[case.arm]]
+name = "all of it"
+flags = "--theta 5% --utilisation 1"
+[[paper]]
+case = "two"
+arm = "all of it"
+phase = "insert"
+values = { speedup = 2.0 }
+[[claim]]
+says = "updates are faster"
+place = { case = "two", arm = "all of it", phase = "insert" }
+measure = "speedup"
+holds = [1.01, 1e9]
+partly = [0.5, 1e9]
+[[figure]]
+kind = "bars"
+measure = "speedup"
+"#;
+        let study = Study::parse("x.toml", text).unwrap();
+        let lines = simulated(&study.cases[0], &[]).unwrap();
+        let phases: Vec<&str> = lines.iter().map(|line| line.place.phase.as_str()).collect();
+        assert_eq!(phases, ["idle", "delete", "insert", "idle", "delete", "insert"]);
+        let text = report::markdown(&study, &lines, "nowhere");
+        assert!(text.contains("| two | off | insert | simulated | 1.00 × | +0.0 % |"), "{text}");
+        assert!(text.contains("(paper 2.00 ×)") && text.contains("**holds**"), "{text}");
+        let folder = tempfile::tempdir().unwrap();
+        let drawn = figures::draw(&study, &lines, folder.path()).unwrap();
+        assert_eq!(drawn.len(), 2, "a picture for each phase with updates");
+        assert!(std::fs::read_to_string(&drawn[0]).unwrap().contains("all of it"));
+    }
+}

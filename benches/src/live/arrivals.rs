@@ -1,10 +1,10 @@
-//! When searches come beside updates: one after another without a pause, or at moments of their own.
+//! When searches come: one after another without a pause, or at moments of their own.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use std::sync::Mutex;
 
-/// Seed of the arrivals, the same for every arm so that all are offered the same load.
+/// Seed of the arrivals, the same for every arm and point so that all are offered the same load.
 const SEED: u64 = 1;
 /// Bursts begin so many seconds after one another.
 const BURST_EVERY: f64 = 10.0;

@@ -2,7 +2,7 @@
 
 use super::histogram::Histogram;
 use super::row::{LiveRow, Timeline};
-use crate::plot::{Axis, BarChart, BarGroup, Chart, Line, Point, Sheet, number, write_bars, write_sheet};
+use crate::plot::{BarChart, BarGroup, Chart, Line, Point, Sheet, number, write_bars, write_sheet};
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 
@@ -62,7 +62,7 @@ fn over_time(rows: &[LiveRow]) -> Vec<Chart> {
                 lines.push(Line { series, dashed: false, points });
             }
         }
-        chart((title, y_title, "seconds"), lines)
+        Chart::linear((title, y_title, "seconds"), lines)
     });
     charts.into_iter().filter(|chart| !chart.lines.is_empty()).collect()
 }
@@ -96,37 +96,37 @@ fn latency(rows: &[LiveRow], title: &str) -> BarChart {
     }
 }
 
+/// The axes of a distribution.
+pub const SHARE: &str = "share of all, %";
+/// The axes of a distribution.
+pub const POWERS: &str = "microseconds, as a power of 2";
+
+/// The points of a distribution.
+pub fn distribution(histogram: &Histogram, label: &str) -> Vec<Point> {
+    let point = |(us, share): (f64, f64)| Point {
+        x: us.log2(),
+        y: 100.0 * share,
+        tip: format!("{label}\n{} µs\n{} %", number(us), number(100.0 * share)),
+    };
+    histogram.shares().into_iter().map(point).collect()
+}
+
 /// Distributions of the wait of a hop and of the time of a change.
 fn times(rows: &[LiveRow]) -> Vec<Chart> {
     let of = |title, histogram: fn(&LiveRow) -> &Histogram| {
-        let lines = rows.iter().enumerate().map(|(series, row)| {
-            let point = |(us, share): (f64, f64)| Point {
-                x: us.log2(),
-                y: 100.0 * share,
-                tip: format!("{}\n{} µs\n{} %", row.phase, number(us), number(100.0 * share)),
-            };
-            Line { series, dashed: false, points: histogram(row).shares().into_iter().map(point).collect() }
+        let lines = rows.iter().enumerate().map(|(series, row)| Line {
+            series,
+            dashed: false,
+            points: distribution(histogram(row), &row.phase),
         });
         let lines = lines.filter(|line| !line.points.is_empty()).collect();
-        chart((title, "share of all, %", "microseconds, as a power of 2"), lines)
+        Chart::linear((title, SHARE, POWERS), lines)
     };
     let charts = [
         of("Wait of searches per hop", |row| &row.searches.idle_per_hop),
         of("Time of a change, from call to answer", |row| &row.updates.update_time),
     ];
     charts.into_iter().filter(|chart| !chart.lines.is_empty()).collect()
-}
-
-fn chart((title, y_title, x_title): (&str, &str, &str), lines: Vec<Line>) -> Chart {
-    let values = |of: fn(&Point) -> f64| lines.iter().flat_map(move |line| line.points.iter().map(of));
-    Chart {
-        title: title.to_owned(),
-        y_title: y_title.to_owned(),
-        x_title: x_title.to_owned(),
-        x: Axis::linear(values(|point| point.x).chain([0.0]), 10),
-        y: Axis::linear(values(|point| point.y).chain([0.0]), 6),
-        lines,
-    }
 }
 
 #[cfg(test)]

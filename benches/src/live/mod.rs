@@ -25,10 +25,12 @@ mod truth;
 
 pub use args::{Amount, LiveArgs, Threads};
 pub use arm::{Use, share};
+pub use arrivals::{Arrivals, Schedule};
 pub use changes::Change;
 pub use choice::Choice;
 #[cfg(test)]
 pub use fake::FakeIndex;
+pub use figure::{POWERS, SHARE, distribution};
 pub use histogram::Histogram;
 pub use phase::{Bench, Measured, Work};
 pub use quiet::{Quiet, Right, quiet_pass};

@@ -2,6 +2,7 @@
 
 use super::arrivals::{Arrivals, Schedule};
 use super::target::LiveTarget;
+use crate::run_bench::wake_punctually;
 use anyhow::{Context, Result};
 use gleann::{Element, SearchOptions, SearchResult};
 use gleann_vector::Matrix;
@@ -76,6 +77,7 @@ pub fn search_beside<T: Element, R>(
     let (stop, next, schedule) = (AtomicBool::new(false), AtomicUsize::new(0), Schedule::new(asked.arrivals));
     let (begun, outcomes) = (Instant::now(), Mutex::new(Vec::new()));
     let client = || {
+        wake_punctually();
         let mut samples = Vec::new();
         let mut ask = || -> Result<()> {
             while !stop.load(Ordering::Relaxed) {
@@ -127,5 +129,27 @@ struct StopAtEnd<'a>(&'a AtomicBool);
 impl Drop for StopAtEnd<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::live::fake::FakeIndex;
+
+    #[test]
+    fn searches_come_at_their_rate_and_end_with_the_work() {
+        let queries = Matrix::from_rows(&[3u8, 77], 1);
+        let index = FakeIndex::default();
+        let arrivals = Arrivals::Open { rate: 500.0, burst: 1.0 };
+        let asked = Asked { arrivals, ..Asked::saturating(&queries, 1, SearchOptions::default(), 4) };
+        let work = || {
+            std::thread::sleep(Duration::from_millis(400));
+            Ok(())
+        };
+        let ((), samples) = search_beside(&index, &asked, work).unwrap();
+        // 200 are due; a machine that is busy may not have come to all of them.
+        assert!((20..300).contains(&samples.len()), "{}", samples.len());
+        assert!(samples.iter().all(|sample| sample.latency_us > 0.0 && sample.latency_us != 5.0));
     }
 }

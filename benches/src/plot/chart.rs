@@ -78,6 +78,19 @@ pub fn marker(series: usize, hollow: bool, (x, y): (f64, f64)) -> String {
 }
 
 impl Chart {
+    /// A chart whose axes are linear and hold all points; the vertical one begins at 0.
+    pub fn linear((title, y_title, x_title): (&str, &str, &str), lines: Vec<Line>) -> Self {
+        let values = |of: fn(&Point) -> f64| lines.iter().flat_map(move |line| line.points.iter().map(of));
+        Self {
+            title: title.to_owned(),
+            y_title: y_title.to_owned(),
+            x_title: x_title.to_owned(),
+            x: Axis::linear(values(|point| point.x).chain([0.0]), 10),
+            y: Axis::linear(values(|point| point.y).chain([0.0]), 6),
+            lines,
+        }
+    }
+
     /// The chart with its top left corner at (0, `top`).
     pub fn draw(&self, top: f64) -> String {
         let mut svg = format!("<g transform=\"translate(0 {top:.0})\">\n");

@@ -8,7 +8,7 @@ mod command;
 mod document;
 mod series;
 
-pub use axis::{Axis, number};
+pub use axis::number;
 pub use bars::{BarChart, BarGroup, write_bars};
 pub use chart::{Chart, Line, Point};
 pub use command::{PlotArgs, run, write_figure};

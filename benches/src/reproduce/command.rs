@@ -10,11 +10,16 @@ use super::study::Study;
 use super::{figures, model};
 use crate::co_execution;
 use crate::row::Row;
-use anyhow::{Context, Result, ensure};
-use gleann::parse_bytes;
+use crate::run_bench::positive;
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use gleann::{MAX_IN_FLIGHT, parse_bytes};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+/// Seconds of a round of a point.
+const POINT_SECONDS: f64 = 1.0;
+/// Searches that a core interleaves.
+const IN_FLIGHT: u32 = 16;
 /// How the names of experiments of the study of LIOS begin.
 const LIOS: &str = "lios";
 /// Where the others leave what they make.
@@ -47,15 +52,15 @@ pub struct ReproduceArgs {
     /// Rounds; medians are reported
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: u32,
-    /// Seconds that a round of a point takes, about
-    #[arg(long, default_value_t = 1.0)]
-    seconds: f64,
-    /// Threads; 0 is one per core
-    #[arg(long, default_value_t = 0)]
-    threads: u32,
-    /// Searches a core interleaves, where the experiment asks for many at a time
-    #[arg(long, default_value_t = 16)]
-    in_flight: u32,
+    /// Seconds that a round of a point takes, about [default: 1]
+    #[arg(long, value_parser = positive)]
+    seconds: Option<f64>,
+    /// Threads; 0 is one per core [default: 0]
+    #[arg(long)]
+    threads: Option<u32>,
+    /// Searches a core interleaves, where the experiment asks for many at a time [default: 16]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MAX_IN_FLIGHT as i64))]
+    in_flight: Option<u32>,
     /// Most memory a build may take
     #[arg(long, default_value = "8GiB", value_parser = parse_bytes)]
     pub memory_budget: u64,
@@ -78,7 +83,8 @@ pub fn run(args: ReproduceArgs) -> Result<()> {
     if args.id.starts_with(LIOS) {
         return co_execution::run(&args);
     }
-    let studies = find(&args.id)?;
+    let studies = find(&args.id)
+        .map_err(|error| anyhow!("{error}; and those of the study of LIOS: lios-all, lios-exp1, …"))?;
     let work = args.work_or(IO_WORK);
     let sets = match args.own.open()? {
         Some(own) => vec![own],
@@ -109,6 +115,28 @@ impl ReproduceArgs {
         self.work.clone().unwrap_or_else(|| PathBuf::from(default))
     }
 
+    /// Makes sure that nothing is asked for that experiments of the study of LIOS say by themselves.
+    ///
+    /// # Errors
+    /// Something is.
+    pub fn refuse_those_of_points(&self) -> Result<()> {
+        let given = [
+            ("--queries", self.queries.is_some()),
+            ("--seconds", self.seconds.is_some()),
+            ("--threads", self.threads.is_some()),
+            ("--in-flight", self.in_flight.is_some()),
+            ("--truth", self.own.truth.is_some()),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            None => Ok(()),
+            Some((name, _)) => bail!(
+                "{name}: `{}` names its own threads and searches, and finds exact neighbours by itself; leave it out, or run the \
+                 case by `run-bench updates`",
+                self.id
+            ),
+        }
+    }
+
     /// The one set that is measured on where an experiment does not compare sets: one's own, that which was named, or the
     /// first of the study that is there.
     ///
@@ -137,7 +165,7 @@ fn outcome(
     let wish = Wish {
         rows: args.rows,
         rounds: args.rounds,
-        point_seconds: args.seconds,
+        point_seconds: args.seconds.unwrap_or(POINT_SECONDS),
         seconds: args.time.map(|seconds| seconds / pairs.max(1) as f64),
         memory_budget: args.memory_budget,
         derive: study.shared,
@@ -149,8 +177,8 @@ fn outcome(
     scale.notes.iter().for_each(|note| println!("  scaled down: {note}"));
     let settings = Settings {
         work: args.work_or(IO_WORK),
-        threads: args.threads,
-        in_flight: args.in_flight,
+        threads: args.threads.unwrap_or(0),
+        in_flight: args.in_flight.unwrap_or(IN_FLIGHT),
         queries: args.queries,
         wish,
         allow_buffered: args.allow_buffered,

@@ -46,13 +46,21 @@ pub const SETS: &str = include_str!("../../experiments/io/sets.toml");
 /// There is none of that name; the message names those there are.
 pub fn find(id: &str) -> Result<Vec<Study>> {
     let id = PARTS.iter().find(|(part, _)| *part == id).map_or(id, |(_, whole)| whole);
-    let chosen: Vec<&(&str, &str)> =
-        EMBEDDED.iter().filter(|(known, _)| id == "all" || *known == id).collect();
-    if chosen.is_empty() {
-        let known: Vec<&str> = EMBEDDED.iter().map(|(known, _)| *known).collect();
-        bail!("no experiment is named `{id}`; there are all, {}", known.join(", "));
-    }
+    let chosen = choose(EMBEDDED, "all", id)?;
     chosen.into_iter().map(|(id, text)| Study::parse(&format!("{id}.toml"), text)).collect()
+}
+
+/// The name and text of the experiments among `embedded` that `id` asks for: all of them if it is `all`.
+///
+/// # Errors
+/// There is none of that name; the message names those there are.
+pub fn choose<'e>(embedded: &'e [(&str, &str)], all: &str, id: &str) -> Result<Vec<&'e (&'e str, &'e str)>> {
+    let chosen: Vec<_> = embedded.iter().filter(|(known, _)| id == all || *known == id).collect();
+    if chosen.is_empty() {
+        let known: Vec<&str> = embedded.iter().map(|(known, _)| *known).collect();
+        bail!("no experiment is named `{id}`; there are {all}, {}", known.join(", "));
+    }
+    Ok(chosen)
 }
 
 #[cfg(test)]

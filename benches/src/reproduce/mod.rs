@@ -20,6 +20,8 @@ mod verdict;
 
 pub use command::{ReproduceArgs, run};
 pub use document::fill;
+pub use embedded::choose;
+pub use report::rounds;
 pub use sets::Set;
 pub use store::Store;
 pub use verdict::Verdict;

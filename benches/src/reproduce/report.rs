@@ -34,8 +34,13 @@ impl Outcome {
     fn heading(&self) -> String {
         let Set { name, paper, .. } = &self.set;
         let stands = paper.as_ref().map_or_else(String::new, |paper| format!(" (the paper's {paper})"));
-        format!("{name}{stands}, {} rows, {} rounds", self.scale.rows, self.scale.rounds)
+        format!("{name}{stands}, {} rows, {}", self.scale.rows, rounds(self.scale.rounds))
     }
+}
+
+/// Rounds in words.
+pub fn rounds(count: u32) -> String {
+    if count == 1 { "one round".to_owned() } else { format!("{count} rounds") }
 }
 
 /// A study's outcome as Markdown: tables, fits, verdicts.

@@ -1,17 +1,14 @@
 //! How queries come: one after the other as fast as they are answered, or at moments of their own.
 
+use crate::live::{Arrivals, Schedule};
 use anyhow::{Context, Result};
 use gleann::{Element, Index, SearchOptions, SearchResult};
-use rand::{RngExt, SeedableRng};
-use rand_pcg::Pcg64Mcg;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context as TaskContext, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-/// Seed of the arrivals, the same for every point so that all are offered the same load.
-const ARRIVALS: u64 = 1;
 /// An answer that has not come for so long will not come.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -112,13 +109,12 @@ impl Pending<'_> {
 fn open<T: Element>(index: &Index, questions: Questions<'_, T>, rate: f64) -> Result<Answers> {
     let dim = index.info().layout.dim();
     wake_punctually();
-    let mut random = Pcg64Mcg::seed_from_u64(ARRIVALS);
+    let schedule = Schedule::new(Arrivals::Open { rate, burst: 1.0 });
     let mut pending = Vec::with_capacity(questions.queries.len() / dim);
     let begun = Instant::now();
     let mut intended = begun;
     for query in questions.queries.chunks_exact(dim) {
-        // An exponential gap; 1 − u is never 0.
-        intended += Duration::from_secs_f64(-(1.0 - random.random::<f64>()).ln() / rate);
+        intended = schedule.next().map_or(intended, |seconds| begun + Duration::from_secs_f64(seconds));
         std::thread::sleep(intended.saturating_duration_since(Instant::now()));
         let search = Box::pin(index.search_async(query, questions.k, questions.options));
         let mut query = Pending { intended, ready: Arc::default(), search, outcome: None };
@@ -155,7 +151,7 @@ fn collect(pending: Vec<Pending<'_>>, begun: Instant) -> Result<Answers> {
 }
 
 /// Sleeps of this thread end when they should, not up to 50 µs later: that would be counted as latency.
-fn wake_punctually() {
+pub fn wake_punctually() {
     // SAFETY: sets the timer slack of the calling thread to a nanosecond; takes no pointers.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
 }

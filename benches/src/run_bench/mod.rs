@@ -14,7 +14,7 @@ mod workload;
 
 pub use command::{Job, Point, RunBenchArgs, points, positive, run, run_job};
 pub use facts::{environment, load_average};
-pub use load::Load;
+pub use load::{Load, wake_punctually};
 pub use measure::measure;
 pub use section::Section;
 pub use table::optional;

@@ -33,11 +33,7 @@ pub fn run(results: &Path, costs: &Costs, seed: u64) -> Result<Vec<Line>> {
     let mut lines = Vec::new();
     for phase in ["delete", "insert"] {
         let off = lines_of(&rows, "off", phase);
-        let Some(first) = off.first() else { continue };
-        let vectors = first.updates.vectors;
-        let (deletes, inserts) = if phase == "delete" { (vectors, 0) } else { (0, vectors) };
-        let setup = Setup { deletes, inserts, ..setup.clone() };
-        let fitted = updates(&off, &searches(&off, costs, &setup)?, &setup)?;
+        let Some((setup, fitted)) = of_phase(phase, &off, (&setup, costs))? else { continue };
         say(&fitted, &setup);
         lines.extend(predict(&rows, &fitted, &setup)?);
     }
@@ -54,14 +50,26 @@ pub fn derived_costs(rows: &[LiveRow], costs: &Costs) -> Result<Costs> {
     let mut fitted = costs.clone();
     for phase in ["delete", "insert"] {
         let lines: Vec<&LiveRow> = rows.iter().filter(|row| row.phase == phase).collect();
-        let Some(first) = lines.first() else { continue };
-        let vectors = first.updates.vectors;
-        let (deletes, inserts) = if phase == "delete" { (vectors, 0) } else { (0, vectors) };
-        let setup = Setup { deletes, inserts, ..setup.clone() };
-        fitted = updates(&lines, &searches(&lines, &fitted, &setup)?, &setup)?;
+        if let Some((_, of_phase)) = of_phase(phase, &lines, (&setup, &fitted))? {
+            fitted = of_phase;
+        }
     }
     fitted.about = "derived from lines measured here".to_owned();
     Ok(fitted)
+}
+
+/// The setup of the one phase that `lines` are of, and costs that fit them; none where there are no lines.
+fn of_phase(
+    phase: &str,
+    lines: &[&LiveRow],
+    (setup, costs): (&Setup, &Costs),
+) -> Result<Option<(Setup, Costs)>> {
+    let Some(first) = lines.first() else { return Ok(None) };
+    let vectors = first.updates.vectors;
+    let (deletes, inserts) = if phase == "delete" { (vectors, 0) } else { (0, vectors) };
+    let setup = Setup { deletes, inserts, ..setup.clone() };
+    let fitted = updates(lines, &searches(lines, costs, &setup)?, &setup)?;
+    Ok(Some((setup, fitted)))
 }
 
 fn read(results: &Path) -> Result<Vec<LiveRow>> {

@@ -195,20 +195,14 @@ fn rounds() -> usize {
 
 #[test]
 fn what_odin_acknowledged_survives_kills() {
-    kill_again_and_again(
-        "what_odin_acknowledged_survives_kills",
-        How { backend: Backend::Odin, in_stalls: false },
-        rounds(),
-    );
+    let how = How { backend: Backend::Odin, in_stalls: false };
+    kill_again_and_again("what_odin_acknowledged_survives_kills", how, rounds());
 }
 
 #[test]
 fn what_fresh_acknowledged_survives_kills() {
-    kill_again_and_again(
-        "what_fresh_acknowledged_survives_kills",
-        How { backend: Backend::Fresh, in_stalls: false },
-        rounds(),
-    );
+    let how = How { backend: Backend::Fresh, in_stalls: false };
+    kill_again_and_again("what_fresh_acknowledged_survives_kills", how, rounds());
 }
 
 #[test]
